@@ -1,0 +1,138 @@
+/* A device does byte work. `ref/` and `gpu/` each fill this table on their own and share only declarations and plans,
+ * never arithmetic: agreement between them then means something.
+ *
+ * Callers use the cs_device_* functions, which check what every device may rely on (shapes match, dtypes match where
+ * they must, views stay inside their storages, destinations are MEMORY) and answer "not supported by DEVICE" for an
+ * empty slot. Work on META destinations is a successful no-op. Results are identical for any number of threads. */
+#ifndef CS_DEVICE_H
+#define CS_DEVICE_H
+
+#include "sim/tensor/tensor.h"
+
+/* ---- layouts are data: see layout.c for the notation's grammar ----
+ *
+ * A tensor is one matrix [M rows, K elements] per expert. `pad` rounds M and K up (new elements are zero); `view` lists
+ * the extents of the source dimensions, slowest first, in M and K after padding; `flip` lists view dimensions that are
+ * reversed; output dimension j is view dimension order[j] (absent: identity); `word` permutes the bits of each
+ * little-endian 32-bit word afterwards: output bit word[s] = bit s. Requirements R5.4, design "Layouts are data". */
+struct cs_layout {
+    const char *name;
+    int bits;          /* element width: 4, 8, 16, 32; 0: any, whole rows move and K counts in any unit */
+    const char *pad;   /* "" or "128 4" */
+    const char *view;  /* "M/128 4 32 K/4 4" */
+    const char *flip;  /* "" or "0" */
+    const char *order; /* "" or "0 3 2 1 4" */
+    const uint8_t *word;
+    const char *golden; /* captured operations that prove the row */
+};
+
+/* A plan is a composed chain of layouts for one shape: destination element index and source element index are both sums
+ * over digits. Elements outside a guard (padding) are zero. One pass, whatever the chain. */
+enum { CS_PLAN_DIGITS = 24, CS_PLAN_GUARDS = 8 };
+
+struct cs_digit {
+    int64_t extent;
+    int64_t source; /* may be negative: a flipped dimension */
+    int64_t destination;
+};
+
+/* Σ coefficient[d] * digit[d] + constant < limit, or the element is zero. */
+struct cs_guard {
+    int64_t coefficient[CS_PLAN_DIGITS];
+    int64_t constant, limit;
+};
+
+struct cs_plan {
+    int bits; /* of one element that moves */
+    int n_digits, n_guards;
+    struct cs_digit digit[CS_PLAN_DIGITS]; /* slowest destination first */
+    struct cs_guard guard[CS_PLAN_GUARDS];
+    int64_t source_start; /* added to every source index (flips) */
+    int64_t source_rows, source_columns;
+    int64_t rows, columns; /* of the result matrix: padded M and K, exchanged by a transposing row */
+    const uint8_t *word;
+};
+
+/* Composes `n` layouts over a matrix [rows, columns] of elements `bits` wide into one plan. CS_BAD_SHAPE names the layout,
+ * the extent and the divisor when a view does not divide; CS_UNSUPPORTED when two layouts do not compose. */
+enum cs_status cs_plan_compose(struct cs_plan *plan, const struct cs_layout *const *chain, size_t n, int bits,
+                               int64_t rows, int64_t columns);
+/* Source element (row-major in the source matrix) of destination element `index`, or -1 for a padding element. With
+ * `word` set this is the element before the bits of its word are permuted. */
+int64_t cs_plan_source(const struct cs_plan *plan, int64_t index);
+
+/* ---- the table ---- */
+
+struct cs_fill {
+    struct cs_view view; /* MEMORY */
+    uint64_t bits;       /* element's bit pattern */
+};
+
+struct cs_difference {
+    int64_t n_elements; /* that differ */
+    int64_t first;      /* row-major index of the first one; -1: none */
+};
+
+struct cs_device; /* below */
+
+struct cs_device {
+    const char *name;
+    /* "" or why this device cannot run here. */
+    const char *(*unavailable)(void);
+
+    enum cs_status (*allocate)(const struct cs_device *device, size_t bytes, void **data);
+    void (*release)(const struct cs_device *device, void *data, size_t bytes);
+    enum cs_status (*upload)(const struct cs_device *device, void *data, const void *host, size_t bytes);
+    enum cs_status (*download)(const struct cs_device *device, void *host, const void *data, size_t bytes);
+
+    /* destination := elements of a SYNTHETIC source view; same shape and width. */
+    enum cs_status (*generate)(const struct cs_device *device, const struct cs_view *destination,
+                               const struct cs_view *source);
+    /* Strided copy; same shape, same element width. */
+    enum cs_status (*copy)(const struct cs_device *device, const struct cs_view *destination,
+                           const struct cs_view *source);
+    /* Strided copy that changes the dtype by value, as torch's copy_ does (layouts.md C.11). */
+    enum cs_status (*convert)(const struct cs_device *device, const struct cs_view *destination,
+                              const struct cs_view *source);
+    /* A batch of strided regions, in many tensors, in one call. */
+    enum cs_status (*fill)(const struct cs_device *device, const struct cs_fill *fills, size_t n);
+    /* n_matrices matrices, each by the plan; both views contiguous, no overlap. */
+    enum cs_status (*relayout)(const struct cs_device *device, const struct cs_plan *plan, int64_t n_matrices,
+                               const struct cs_view *destination, const struct cs_view *source);
+    /* Bitwise; same shape, same width. */
+    enum cs_status (*compare)(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
+                              struct cs_difference *difference);
+    /* Sum over w of mix64(word w + mix64(w)), modulo 2^64: word w = bytes 8w … 8w+7 of the elements in row-major order,
+     * gaps left out, zeros after the end; plus mix64 of the number of bytes. */
+    enum cs_status (*digest)(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
+    /* A graph: remembers addresses, reads them again later. */
+    enum cs_status (*capture)(const struct cs_device *device, const struct cs_view *views, size_t n, void **graph);
+    enum cs_status (*replay)(const struct cs_device *device, void *graph);
+};
+
+/* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value. Same shape, else
+ * CS_BAD_SHAPE. */
+enum cs_status cs_device_copy(const struct cs_device *device, const struct cs_view *destination,
+                              const struct cs_view *source);
+enum cs_status cs_device_fill(const struct cs_device *device, const struct cs_fill *fills, size_t n);
+/* destination has n_matrices × plan->rows × plan->columns elements of plan->bits, source likewise. */
+enum cs_status cs_device_relayout(const struct cs_device *device, const struct cs_plan *plan, int64_t n_matrices,
+                                  const struct cs_view *destination, const struct cs_view *source);
+enum cs_status cs_device_compare(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
+                                 struct cs_difference *difference);
+enum cs_status cs_device_digest(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
+/* The view's elements in row-major order, packed, into `host` (numel * bits / 8 bytes, rounded up). */
+enum cs_status cs_device_read(const struct cs_device *device, const struct cs_view *view, void *host, size_t bytes);
+enum cs_status cs_device_write(const struct cs_device *device, const struct cs_view *view, const void *host,
+                               size_t bytes);
+
+/* What an allocator needs, from a device. */
+struct cs_memory cs_device_memory(const struct cs_device *device);
+
+/* Devices, in order of preference; `ref` is always there. */
+extern const struct cs_device *const cs_devices[];
+extern const size_t cs_n_devices;
+/* NULL when no device has that name. */
+const struct cs_device *cs_device_by_name(const char *name);
+
+#endif

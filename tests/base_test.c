@@ -1,0 +1,107 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "sim/base/base.h"
+
+static void a_failure_keeps_its_message(void **state) {
+    (void)state;
+    assert_int_equal(cs_fail(CS_BAD_SHAPE, "%d rows", 7), CS_BAD_SHAPE);
+    assert_string_equal(cs_error_text(), "7 rows");
+    cs_fail(CS_BAD_FILE, "file: %s", cs_error_text());
+    assert_string_equal(cs_error_text(), "file: 7 rows");
+    assert_string_equal(cs_status_name(CS_BAD_INDEX), "index");
+}
+
+static void the_arena_zeroes_aligns_and_refuses_overflow(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    for (int i = 1; i < 2000; i++) {
+        unsigned char *p = cs_arena_alloc(&arena, (size_t)i, 1);
+        assert_non_null(p);
+        assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
+        for (int j = 0; j < i; j++) assert_int_equal(p[j], 0);
+        memset(p, 0xFF, (size_t)i);
+    }
+    assert_null(cs_arena_alloc(&arena, SIZE_MAX / 2, 4));
+    assert_null(cs_arena_alloc(&arena, SIZE_MAX, 1));
+    assert_string_equal(cs_arena_format(&arena, "%s-%d", "x", 3), "x-3");
+    cs_arena_release(&arena);
+    assert_null(arena.chunks);
+}
+
+static void growing_keeps_what_was_there(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    void *items = NULL;
+    size_t capacity = 0;
+    for (size_t n = 0; n < 100; n++) *(size_t *)cs_arena_grow(&arena, &items, n, &capacity, sizeof(size_t)) = n * n;
+    for (size_t n = 0; n < 100; n++) assert_int_equal(((size_t *)items)[n], n * n);
+    cs_arena_release(&arena);
+}
+
+/* Published test vectors of FNV-1a (Noll): "" and "foobar". */
+static void fnv1a_matches_the_published_vectors(void **state) {
+    (void)state;
+    assert_int_equal(cs_fnv1a32(""), 0x811c9dc5u);
+    assert_int_equal(cs_fnv1a32("foobar"), 0xbf9cf968u);
+    assert_true(cs_fnv1a64(CS_FNV1A64_START, "", 0) == UINT64_C(0xcbf29ce484222325));
+    assert_true(cs_fnv1a64(CS_FNV1A64_START, "foobar", 6) == UINT64_C(0x85944171f73967e8));
+}
+
+static void streams_differ_by_name_index_and_seed(void **state) {
+    (void)state;
+    uint64_t keys[] = {cs_stream_key(1, "a", 0), cs_stream_key(1, "a", 1), cs_stream_key(1, "b", 0), cs_stream_key(2, "a", 0),
+                       cs_stream_key(1, "", 0), cs_stream_key(1, "aa", 0)};
+    for (size_t i = 0; i < CS_COUNT(keys); i++)
+        for (size_t j = 0; j < i; j++) assert_true(keys[i] != keys[j]);
+}
+
+static void patterns_match_like_a_shell(void **state) {
+    (void)state;
+    assert_true(cs_text_matches("*.self_attn.*", "model.layers.3.self_attn.q_proj.weight"));
+    assert_true(cs_text_matches("lm_head.*", "lm_head.weight"));
+    assert_true(cs_text_matches("*", ""));
+    assert_true(cs_text_matches("a*b*c", "aXbbXc"));
+    assert_false(cs_text_matches("a*b", "aXbc"));
+    assert_false(cs_text_matches("", "x"));
+    assert_false(cs_text_matches("model.*", "models"));
+}
+
+static void a_slip_of_the_pen_finds_the_nearest_word(void **state) {
+    (void)state;
+    const char *names[] = {"layerwise", "direct", "cold_start"};
+    assert_int_equal(cs_text_distance("kitten", "sitting"), 3);
+    assert_string_equal(cs_text_nearest("layerwse", names, 3), "layerwise");
+    assert_string_equal(cs_text_nearest("dirct", names, 3), "direct");
+    assert_null(cs_text_nearest("zebra", names, 3));
+}
+
+static void sizes_have_units_and_limits(void **state) {
+    (void)state;
+    uint64_t bytes = 0;
+    assert_int_equal(cs_text_bytes("64MiB", &bytes), CS_OK);
+    assert_int_equal(bytes, 64 << 20);
+    assert_int_equal(cs_text_bytes("1 KiB", &bytes), CS_OK);
+    assert_int_equal(bytes, 1024);
+    assert_int_equal(cs_text_bytes("0", &bytes), CS_OK);
+    assert_int_equal(bytes, 0);
+    const char *bad[] = {"", "-1", "1.5MiB", "MiB", "99999999999999999999", "9223372036854775808", "8589934592GiB", "12 apples", "nan"};
+    for (size_t i = 0; i < CS_COUNT(bad); i++) assert_int_equal(cs_text_bytes(bad[i], &bytes), CS_BAD_VALUE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failure_keeps_its_message),
+        cmocka_unit_test(the_arena_zeroes_aligns_and_refuses_overflow),
+        cmocka_unit_test(growing_keeps_what_was_there),
+        cmocka_unit_test(fnv1a_matches_the_published_vectors),
+        cmocka_unit_test(streams_differ_by_name_index_and_seed),
+        cmocka_unit_test(patterns_match_like_a_shell),
+        cmocka_unit_test(a_slip_of_the_pen_finds_the_nearest_word),
+        cmocka_unit_test(sizes_have_units_and_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
