@@ -106,6 +106,7 @@ struct cs_storage {
     const char *label;         /* what it was allocated for, for messages; outlives the storage */
     struct cs_storage *next;   /* of its allocator */
     size_t block_bytes;        /* size of the memory block behind it, ≥ bytes */
+    bool owns_data;            /* HOST: `data` came from malloc and is freed with the storage */
     bool is_reachable;         /* mark of cs_allocator_sweep */
 };
 
