@@ -68,9 +68,10 @@ double cs_dtype_decode(enum cs_dtype dtype, uint64_t bits);
 /* Made a sane number, b being the byte after `(b + shift) mod 256`:
  *   u8 i8 bool e2m1 (per byte)  b            bf16 f16 f32 f64  (b - 128) / 64, exact
  *   e8m0                        120 + b % 8  e4m3              b, but 0x7F → 0x77 and 0xFF → 0xF7 (no NaN)
- *   i16 … u64                   b
+ *   i16 … u64                   b            e5m2              b, less bit 6 when b & 0x7C is 0x7C (no NaN, no infinity)
  * A shift that is no multiple of 8 changes every element, so a perturbed copy differs everywhere (R8.2). DIGIT and VALUE
- * take no shift; DIGIT of a floating dtype is the number itself (exact in bf16). */
+ * take no shift; DIGIT of a floating dtype of 16 bits or more is the number itself (exact in bf16), of others the byte.
+ * The index of e2m1 numbers is that of their byte. */
 
 enum cs_content_kind {
 #define X(id) CS_CONTENT_##id,
@@ -93,7 +94,7 @@ uint64_t cs_content_element(const struct cs_content *content, enum cs_dtype dtyp
 
 enum cs_storage_kind { CS_STORAGE_MEMORY, CS_STORAGE_META, CS_STORAGE_SYNTHETIC, CS_STORAGE_HOST };
 
-/* What a MEMORY storage held before anyone wrote it. */
+/* What a MEMORY storage held before anyone wrote it: a pattern, garbage of others, or its block's own last bytes. */
 enum cs_origin { CS_ORIGIN_FRESH, CS_ORIGIN_RECYCLED, CS_ORIGIN_STALE };
 
 struct cs_storage {
@@ -123,11 +124,14 @@ struct cs_view {
 };
 
 /* Row-major strides for a shape. CS_BAD_SHAPE for a negative extent, more than CS_NDIM dimensions, or more elements than
- * fit an int64_t. `storage` may be NULL and filled in later. */
+ * fit an int64_t (0 counting as 1). `storage` may be NULL and filled in later. */
 enum cs_status cs_view_make(struct cs_view *view, struct cs_storage *storage, enum cs_dtype dtype, int ndim,
                             const int64_t *shape);
 int64_t cs_view_numel(const struct cs_view *view);
-/* Bytes from the first element's to the end of the last one's, gaps included; 0 for an empty view. */
+/* CS_BAD_INDEX unless every element lies inside the storage; no offset or stride may be negative. For views made by hand:
+ * CS_BAD_SHAPE when extents are malformed. */
+enum cs_status cs_view_check(const struct cs_view *view);
+/* Bytes from the first element's to the end of the last one's, gaps included; 0 for an empty view. Saturates. */
 size_t cs_view_span_bytes(const struct cs_view *view);
 /* Byte position of the first element in its storage. */
 size_t cs_view_byte_offset(const struct cs_view *view);

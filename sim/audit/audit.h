@@ -1,0 +1,63 @@
+/* Audit: compares a server with a fresh cold start of the checkpoint that it should hold, channel by channel (R8.1), and
+ * judges the expectations of a scenario.
+ *
+ * States are digests first: a state lists every parameter, buffer and side tensor with its address, layout and digest.
+ * Bytes are looked at only for what differs; the cold start's are then made again, for that module and rank alone. */
+#ifndef CS_AUDIT_H
+#define CS_AUDIT_H
+
+#include "sim/session/session.h"
+
+enum cs_byte_class { CS_BYTE_PAYLOAD, CS_BYTE_SCALE, CS_BYTE_PADDING, CS_BYTE_LAYOUT }; /* LAYOUT: shape, stride or dtype differs */
+const char *cs_byte_class_name(enum cs_byte_class byte_class);
+
+/* The first difference, in the user's coordinates. -1: the tensor has no such dimension. */
+struct cs_first {
+    bool exists;
+    const char *tensor; /* "model.layers.0.mlp.experts.routed_experts.w13_bias" */
+    int rank, layer;
+    int64_t expert, row, column; /* of the kernel tensor */
+    int64_t n_elements, n_total; /* that differ, in this tensor */
+    enum cs_byte_class byte_class;
+    uint64_t expected, actual;   /* bit patterns */
+    enum cs_dtype dtype;
+};
+
+enum cs_verdict_status { CS_PASSED, CS_FAILED, CS_MISTRUSTED, CS_REFUSED_AS_UPSTREAM, CS_SKIPPED };
+const char *cs_verdict_status_name(enum cs_verdict_status status); /* "passed", "failed", "mistrusted", "refused", "skipped" */
+
+/* One scenario under one policy on one device. Strings live in the report's arena. */
+struct cs_verdict {
+    const struct cs_scenario *scenario;
+    const char *device, *policy;
+    uint64_t seed;
+    enum cs_verdict_status status;
+    const char *reason;         /* one line: why it did not pass, such as "line 14: side_moved: expected 6, got 0"; or NULL */
+    const char *refused_reason; /* or NULL */
+    int64_t params_total;
+    int64_t count[CS_N_COUNTS]; /* of the failing expectation, or of the last one */
+    int line;                   /* of that expectation */
+    const char *expected;       /* it in words, such as "params_differ = 8, side_moved = 6" or "equal()" */
+    bool is_lucky;              /* passed or failed with lucky tensors: equal by what memory happened to hold */
+    struct cs_first first;
+    size_t n_why;
+    const char *const *why;     /* explanation, at most 15 lines */
+    int64_t n_expectations;     /* that were judged */
+    int64_t not_simulated;      /* checkpoint tensors skipped by pattern, in the last load */
+    size_t n_ranks;
+    double seconds;
+    int64_t bytes_moved, bytes_peak;
+};
+
+struct cs_audit_options {
+    const struct cs_device *device;
+    const char *policy; /* one of the registry */
+    uint64_t seed;
+};
+
+/* Runs the scenario and judges it. A status other than CS_OK means that it could not be run (bad checkpoint, no memory …);
+ * the verdict is then of no use. Text of the verdict is made in `arena`. */
+enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struct cs_audit_options *options,
+                                 struct cs_arena *arena, struct cs_verdict *verdict);
+
+#endif

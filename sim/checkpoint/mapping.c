@@ -1,0 +1,59 @@
+#include "sim/checkpoint/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum cs_status map_descriptor(const char *path, int descriptor, struct cs_mapping *mapping) {
+    struct stat info;
+    CS_REQUIRE(fstat(descriptor, &info) == 0, CS_BAD_FILE, "%s: cannot be examined: %s", path, strerror(errno));
+    CS_REQUIRE(S_ISREG(info.st_mode), CS_BAD_FILE, "%s: is not a regular file: give a file", path);
+    mapping->size = (size_t)info.st_size;
+    if (mapping->size == 0) return CS_OK; /* mmap refuses an empty range */
+    void *data = mmap(NULL, mapping->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    CS_REQUIRE(data != MAP_FAILED, CS_BAD_FILE, "%s: cannot map %zu bytes: %s", path, mapping->size, strerror(errno));
+    mapping->data = data;
+    return CS_OK;
+}
+
+enum cs_status cs_mapping_open(const char *path, struct cs_mapping *mapping) {
+    *mapping = (struct cs_mapping){0};
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe without a writer must not block us */
+    CS_REQUIRE(descriptor >= 0, CS_BAD_FILE, "%s: cannot be opened: %s", path, strerror(errno));
+    enum cs_status status = map_descriptor(path, descriptor, mapping);
+    close(descriptor);
+    return status;
+}
+
+void cs_mapping_close(struct cs_mapping *mapping) {
+    if (mapping->data) munmap((void *)mapping->data, mapping->size);
+    *mapping = (struct cs_mapping){0};
+}
+
+enum cs_status cs_json_object(const char *path, const char *what, const unsigned char *text, size_t size, json_t **root) {
+    CS_REQUIRE(size > 0 && text[0] == '{', CS_BAD_FILE, "%s: the %s does not begin with '{': not such a file, or damaged",
+               path, what);
+    json_error_t error;
+    *root = json_loadb((const char *)text, size, JSON_REJECT_DUPLICATES, &error);
+    if (*root) return CS_OK;
+    char quoted[CS_QUOTED];
+    enum cs_status status = json_error_code(&error) == json_error_out_of_memory ? CS_NO_MEMORY : CS_BAD_FILE;
+    return cs_fail(status, "%s: the %s is not valid JSON near its byte %d: %s", path, what, error.position,
+                   cs_quoted(error.text, quoted));
+}
+
+const char *cs_quoted(const char *text, char buffer[CS_QUOTED]) {
+    static const char cut[] = "...";
+    size_t length = strlen(text), kept = length < CS_QUOTED ? length : CS_QUOTED - sizeof cut;
+    for (; kept < length && kept > 0 && ((unsigned char)text[kept] & 0xC0) == 0x80; kept--) {} /* no half characters */
+    for (size_t i = 0; i < kept; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        buffer[i] = byte < 0x20 || byte == 0x7F ? '?' : text[i];
+    }
+    if (kept < length) memcpy(buffer + kept, cut, sizeof cut);
+    else buffer[kept] = '\0';
+    return buffer;
+}

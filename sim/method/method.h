@@ -1,0 +1,83 @@
+/* Methods are data: a table of parameters (create_weights) and, per back end, a table of post-load steps.
+ *
+ * Sizes: E local experts, I and H after rounding, per rank. A shape is words of letters and numbers with * and /, such as
+ * "E 2*I H/2". Steps run in order on working values: a parameter's working value is its own bytes until a step replaces it
+ * (RELAYOUT, CAST, VIEW); REPLACE then does what upstream's replace_parameter does. */
+#ifndef CS_METHOD_H
+#define CS_METHOD_H
+
+#include "sim/method/layouts.h"
+#include "sim/model/model.h"
+
+struct cs_param_row {
+    const char *name, *shape;
+    enum cs_dtype dtype;
+    enum cs_init init;
+    bool is_scale;
+};
+
+struct cs_method {
+    const char *name, *text;
+    const struct cs_param_row *params;
+    size_t n_params;
+    const char *const *loaders; /* names, default first; NULL at the end */
+};
+
+enum cs_step_kind {
+    CS_STEP_RELAYOUT, /* value := value through the chain of layouts */
+    CS_STEP_CAST,     /* value := value converted to dtype */
+    CS_STEP_VIEW,     /* value := the same bytes as dtype */
+    CS_STEP_REPLACE,  /* the parameter := value: replace_parameter */
+    CS_STEP_CONFIG,   /* the quant config holds the parameter at path */
+    CS_STEP_CONSTANT, /* the experts object owns an f32[E] tensor of `value` at path */
+};
+
+enum { CS_CHAIN = 4 };
+
+struct cs_step {
+    enum cs_step_kind kind;
+    const char *param;
+    const char *chain[CS_CHAIN]; /* layout names, NULL at the end */
+    enum cs_dtype dtype;
+    float value;
+    const char *const *paths; /* side paths, NULL at the end: one tensor, counted once */
+};
+
+/* Multiples to which a back end rounds I and H per rank; 0: unchanged. */
+struct cs_rounding {
+    int64_t intermediate, hidden;
+};
+
+struct cs_backend {
+    const char *method, *name;
+    const char *upstream;  /* vLLM's names of it, space-separated */
+    struct cs_rounding released, reference; /* as in vLLM 0.33; as in the published figures (R4) */
+    const struct cs_step *steps;            /* NULL: post-load is not implemented (R8.4) */
+    size_t n_steps;
+};
+
+extern const struct cs_method *const cs_methods[];
+extern const size_t cs_n_methods;
+const struct cs_method *cs_method_by_name(const char *name);
+
+extern const struct cs_backend cs_backends[];
+extern const size_t cs_n_backends;
+/* By our name, or by an upstream name in any case. NULL when the method has no such back end. */
+const struct cs_backend *cs_backend_by_name(const struct cs_method *method, const char *name);
+
+/* Shards, then rounds: fills hidden, intermediate_u and intermediate from the other sizes. CS_BAD_VALUE when sizes do not
+ * divide or are not positive. Source: vllm fused_moe/layer.py, config.py. */
+enum cs_status cs_sizes_resolve(struct cs_sizes *sizes, const struct cs_rounding *rounding);
+
+/* Parses a shape over `sizes` (letters E, Eg, I, H, Iu, Hu, If). CS_BAD_VALUE names the word. */
+enum cs_status cs_shape_parse(const char *text, const struct cs_sizes *sizes, int *ndim, int64_t *shape);
+
+/* The tensors of a routed-experts module, in upstream's order. */
+enum cs_status cs_method_tensors(const struct cs_method *method, const struct cs_sizes *sizes, struct cs_arena *arena,
+                                 const struct cs_tensor_spec **tensors, size_t *n_tensors);
+
+/* Runs the module's post-load steps; the caller has filled padding. Also does what every PWAL does: drops the previous quant config and
+ * experts object. */
+enum cs_status cs_post_load(struct cs_module *module);
+
+#endif

@@ -1,0 +1,226 @@
+/* A model: its description, and the live modules, parameters and ranks of one simulated server.
+ *
+ * Description (`cs_*_spec`): plain data with every size resolved. Live objects:
+ *   - a parameter is an *object* with a view; one object may be registered under two names, and an object that nothing
+ *     registers may still be held by a side path (that is how an orphan copy comes about);
+ *   - a module maps names to objects; its padding records outlive them;
+ *   - a side path is a tensor reachable from something that is no parameter: quant config, experts or kernel objects;
+ *   - storages are freed by `cs_rank_sweep`: what no slot, side path or extra root names is gone. */
+#ifndef CS_MODEL_H
+#define CS_MODEL_H
+
+#include "sim/padding/padding.h"
+
+struct cs_loader;  /* loader/loader.h */
+struct cs_backend; /* method/method.h */
+
+/* ---- description ---- */
+
+/* How a tensor is created. Only ONES, and VALUE 1.0, of a floating dtype make the padding value 1 (R2.2). */
+#define CS_INITS(X)                                                                                                    \
+    X(EMPTY,  "empty")                                                                                                 \
+    X(ZEROS,  "zeros")                                                                                                 \
+    X(ONES,   "ones")                                                                                                  \
+    X(VALUE,  "value")  /* torch.full(init_value) */                                                                   \
+    X(ARANGE, "arange")                                                                                                \
+    X(META,   "meta")   /* created on the meta device, materialised later */
+
+enum cs_init {
+#define X(id, name) CS_INIT_##id,
+    CS_INITS(X)
+#undef X
+};
+const char *cs_init_name(enum cs_init init);
+
+enum cs_tensor_kind { CS_PARAMETER, CS_BUFFER, CS_PERSISTENT_BUFFER, CS_PLAIN_TENSOR };
+
+struct cs_tensor_spec {
+    const char *name; /* within its module */
+    enum cs_tensor_kind kind;
+    enum cs_dtype dtype;
+    int ndim;
+    int64_t shape[CS_NDIM];
+    enum cs_init init;
+    double init_value;
+    bool has_padding_value;
+    double padding_value;       /* explicit */
+    int64_t weight_loader_numel; /* counted instead of the number of elements; -1: absent */
+    bool is_unregistered;       /* a parameter object that the module does not register (R2.5) */
+    bool is_scale;              /* byte class of its payload in reports */
+};
+
+/* Value that the parameter's padding must hold, decided right after creation (R2.2). `on_meta`: the model was built on
+ * the meta device, which records 0 for everything. */
+double cs_padding_value(const struct cs_tensor_spec *spec, bool on_meta);
+
+struct cs_module_spec {
+    const char *name;
+    int layer; /* -1: outside of the decoder layers */
+    size_t n_tensors;
+    const struct cs_tensor_spec *tensors;
+    const struct cs_backend *backend; /* whose post-load runs; NULL: none */
+    bool processes_while_loading;     /* post-load as soon as every tensor arrived, as online quantisation does */
+};
+
+/* Sizes of one model on one rank, all after sharding; `_u` before rounding. */
+struct cs_sizes {
+    int64_t experts_global, experts; /* experts: of this rank */
+    int64_t hidden_u, hidden;
+    int64_t intermediate_full, intermediate_u, intermediate;
+    int tp, ep; /* one of them is 1 */
+};
+
+struct cs_rank_spec {
+    int tp_rank, ep_rank;
+    int64_t first_expert; /* global id of the first local expert */
+    struct cs_sizes sizes;
+    const struct cs_module_spec *modules;
+};
+
+struct cs_model_spec {
+    const char *name;
+    size_t n_ranks;
+    const struct cs_rank_spec *ranks;
+    size_t n_modules; /* of every rank */
+};
+
+/* ---- operation log: who wrote what, for provenance; kept only while `is_tracing` ---- */
+
+#define CS_LOG_KINDS(X)                                                                                                \
+    X(ALLOCATE,  "uninitialised memory")                                                                               \
+    X(INIT,      "creation")                                                                                           \
+    X(LOAD,      "loader")                                                                                             \
+    X(FILL,      "padding fill")                                                                                       \
+    X(ZERO,      "policy's zero fill")                                                                                 \
+    X(RELAYOUT,  "post-load relayout")                                                                                 \
+    X(CONVERT,   "post-load cast")                                                                                     \
+    X(COPY,      "copy")
+
+enum cs_log_kind {
+#define X(id, name) CS_LOG_##id,
+    CS_LOG_KINDS(X)
+#undef X
+};
+
+struct cs_log_entry {
+    enum cs_log_kind kind;
+    int load;                    /* 0: cold start, 1: first reload, … */
+    const char *who;             /* loader, step or driver state, for the sentence */
+    const char *what;            /* checkpoint tensor, parameter or layout chain */
+    struct cs_view destination;  /* storages may be gone: compare ids, never follow */
+    uint64_t destination_id, source_id; /* 0: none */
+    struct cs_view source;
+    const struct cs_plan *plan;  /* RELAYOUT */
+};
+
+struct cs_log {
+    bool is_tracing;
+    int load;
+    size_t n_entries, capacity;
+    struct cs_log_entry *entries;
+    struct cs_arena *arena;
+    int64_t bytes_moved; /* read + written by device work, tracing or not */
+};
+
+/* Notes an operation (a copy of `entry`); adds its bytes. Ignores out of memory: a log may end early. */
+void cs_log_note(struct cs_log *log, const struct cs_log_entry *entry);
+
+/* ---- live objects ---- */
+
+struct cs_param {
+    const char *name; /* under which it was created */
+    const struct cs_tensor_spec *spec; /* NULL: made by post-load */
+    struct cs_view view;
+    double padding_value;
+    bool has_warned; /* R2.5 */
+};
+
+struct cs_slot {
+    const char *name;
+    enum cs_tensor_kind kind;
+    struct cs_param *param;
+};
+
+/* A tensor reachable by a path that is no parameter name, such as "quant_method.moe_quant_config._w1.scale". */
+struct cs_side {
+    const char *path;
+    struct cs_param *param;
+};
+
+struct cs_rank;
+
+struct cs_module {
+    struct cs_rank *rank;
+    const struct cs_module_spec *spec;
+    size_t n_slots, slot_capacity;
+    struct cs_slot *slots;
+    size_t n_sides, side_capacity;
+    struct cs_side *sides;
+    struct cs_padding padding;
+    bool is_processed; /* post-load ran for the current load */
+    void *driver;      /* the driver's own state of this module, or NULL */
+};
+
+struct cs_rank {
+    int index;
+    const struct cs_rank_spec *spec;
+    const struct cs_device *device;
+    const struct cs_policy *policy;
+    uint64_t defects; /* bit set of enum cs_defect */
+    struct cs_allocator allocator;
+    struct cs_arena *arena; /* the session's */
+    struct cs_log *log;
+    struct cs_fill_stats *stats;
+    bool is_restored_on_meta; /* where a layerwise reload rematerialises (found.md F23) */
+    size_t n_modules;
+    struct cs_module *modules;
+};
+
+/* Creates the tensors of `module` in the rank's memory, in the order of its description: create_weights. `on_meta`
+ * creates parameters without memory. */
+enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, const struct cs_module_spec *spec,
+                                bool on_meta);
+/* Allocates `layout` anew as the rank's allocator decides, and notes it in the log. */
+enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label, struct cs_view *view);
+/* cs_device_copy, noted in the log. */
+enum cs_status cs_rank_copy(struct cs_rank *rank, enum cs_log_kind kind, const char *who, const char *what,
+                            const struct cs_view *destination, const struct cs_view *source);
+/* Writes the initial value of a tensor (not EMPTY, not META). */
+enum cs_status cs_rank_initialise(struct cs_rank *rank, const struct cs_tensor_spec *spec, const struct cs_view *view);
+
+struct cs_param *cs_param_new(struct cs_rank *rank, const char *name, const struct cs_tensor_spec *spec);
+struct cs_slot *cs_module_slot(struct cs_module *module, const char *name); /* NULL: no such name */
+/* Registers an object under a name, replacing what is there. */
+enum cs_status cs_module_register(struct cs_module *module, const char *name, enum cs_tensor_kind kind, struct cs_param *param);
+enum cs_status cs_module_hold(struct cs_module *module, const char *path, struct cs_param *param);
+
+/* Runs the policy's part before post-load, for one module. */
+enum cs_status cs_module_fill(struct cs_module *module);
+
+/* Frees storages that nothing names. `roots` are views that must live on too, such as the sources of buffered calls. */
+void cs_rank_sweep(struct cs_rank *rank, const struct cs_view *const *roots, size_t n_roots);
+
+/* ---- released defects that can be switched on; step 5 adds mutants beside them ----
+ *    id                     name                        what the release does */
+#define CS_DEFECTS(X)                                                                                                  \
+    X(META_RESTORE_DEVICE,   "meta_restore_device",      "F23: a model built on meta rematerialises on meta")          \
+    X(STREAMED_PADDED_SPLIT, "streamed_padded_split",    "F3: the streamed gpt-oss loader splits by the padded size")
+
+enum cs_defect {
+#define X(id, name, text) CS_DEFECT_##id,
+    CS_DEFECTS(X)
+#undef X
+    CS_N_DEFECTS
+};
+const char *cs_defect_name(enum cs_defect defect);
+const char *cs_defect_text(enum cs_defect defect);
+/* CS_BAD_VALUE names the word and the nearest defect. */
+enum cs_status cs_defect_parse(const char *name, enum cs_defect *defect);
+static inline bool cs_rank_has_defect(const struct cs_rank *rank, enum cs_defect defect) {
+    return rank->defects >> defect & 1;
+}
+
+/* Defects sort themselves into a bit set. */
+_Static_assert(CS_N_DEFECTS <= 64, "defects are a 64-bit set");
+
+#endif

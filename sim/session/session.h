@@ -1,0 +1,218 @@
+/* A session is one simulated server: model × ranks × device × allocator × policy, and its log. Here too: the scenario, a
+ * plain description of servers and plans, whoever wrote it (Lua, the fuzzer, a replay file). */
+#ifndef CS_SESSION_H
+#define CS_SESSION_H
+
+#include "sim/driver/driver.h"
+#include "sim/loader/loader.h"
+#include "sim/method/method.h"
+
+/* ---- scenario: the model ---- */
+
+/* A tensor of a module template; shape in the words of method.h ("E H", "8"). */
+struct cs_template_tensor {
+    const char *name, *shape;
+    enum cs_tensor_kind kind;
+    enum cs_dtype dtype;
+    enum cs_init init;
+    double init_value;
+    bool has_padding_value;
+    double padding_value;
+    bool is_unregistered;
+};
+
+/* `name` with "{layer}" in it stands for one module in each decoder layer. */
+struct cs_module_template {
+    const char *name; /* "layers.{layer}.mlp.router" */
+    bool is_routed_experts; /* tensors come from the method */
+    const char *checkpoint; /* routed experts: "layers.{layer}.mlp.experts"; others: NULL = name */
+    size_t n_tensors;
+    const struct cs_template_tensor *tensors;
+};
+
+/* One loader call of a toy: write `values` into a box of a parameter, or a plain mark, or both. */
+struct cs_toy_box {
+    int64_t start[CS_NDIM], length[CS_NDIM];
+};
+struct cs_toy_call {
+    const char *param;
+    bool has_write;
+    struct cs_toy_box write;
+    size_t n_values; /* 1: the same everywhere; else one per element, row-major */
+    const double *values;
+    size_t n_marks;
+    const struct cs_toy_box *marks;
+    bool through_view; /* the loader is given only a view of the parameter (R2.7) */
+    bool on_plain;     /* the mark is for a plain tensor copy (R2.5) */
+    int line;
+};
+struct cs_toy_load {
+    const char *checkpoint; /* "A" */
+    size_t n_calls;
+    const struct cs_toy_call *calls;
+};
+
+struct cs_model_config {
+    const char *name;
+    int64_t layers, experts, hidden, intermediate;
+    const char *prefix; /* of module and checkpoint names: "model." */
+    size_t n_templates;
+    const struct cs_module_template *templates;
+    size_t n_not_simulated;
+    const char *const *not_simulated; /* patterns of checkpoint names that are counted and skipped */
+    bool is_toy;                      /* one module "toy" with templates[0].tensors */
+    size_t n_toy_loads;
+    const struct cs_toy_load *toy_loads;
+    size_t n_toy_steps;
+    const struct cs_step *toy_steps; /* post-load of the toy */
+    bool toy_processes_while_loading;
+};
+
+/* ---- scenario: the plan ---- */
+
+/* Counts that a verdict has and an expectation may name. Units: requirements R4, "Unit of every count".
+ *    field                 meaning */
+#define CS_COUNTS(X)                                                                                                   \
+    X(params_differ)     /* parameters and buffers whose bytes, shape, stride or dtype differ from the cold start */   \
+    X(params_lucky)      /* equal only by what undefined memory happened to hold (R8.3) */                             \
+    X(params_moved)      /* parameters and buffers at another address than after this server's cold start */          \
+    X(side_moved)        /* side tensors that owned their storage and are elsewhere now */                             \
+    X(side_extra)        /* side tensors that were a parameter's storage and are an orphan copy now */                 \
+    X(side_missing)      /* side tensors that were reachable and no longer are */                                      \
+    X(side_differ)       /* owned or extra side tensors whose bytes differ from the cold start */                      \
+    X(alias_differ)      /* pairs of names that share a storage in exactly one of the two states */                    \
+    X(missing)           /* checkpoint tensors of the last load: expected, not sent */                                 \
+    X(duplicate)         /* consumed twice */                                                                          \
+    X(excess)            /* no loader consumed it */                                                                   \
+    X(fill_calls)        /* device calls of the policy in the last load */                                             \
+    X(fill_regions)                                                                                                    \
+    X(fill_bytes)                                                                                                      \
+    X(fill_skipped)      /* recorded parameters whose layout no longer matched */                                      \
+    X(warnings)          /* padded writes into parameters that are not registered */
+
+enum cs_count {
+#define X(name) CS_COUNT_##name,
+    CS_COUNTS(X)
+#undef X
+    CS_N_COUNTS
+};
+extern const char *const cs_count_names[CS_N_COUNTS];
+
+/* The channels (R8.1) that must all be zero for `equal()`; the others only inform. */
+bool cs_count_is_channel(enum cs_count count);
+
+struct cs_expected_values { /* toys: the whole parameter, row-major */
+    const char *param;
+    size_t n_values;
+    const double *values;
+};
+
+struct cs_expected {
+    const char *policy; /* NULL: every policy that no other entry names */
+    bool is_equal;      /* equal(): every channel 0, nothing lucky */
+    bool is_refused;    /* the load before this was refused, as the real engine refuses it */
+    const char *refusal; /* text that the reason must contain, or NULL */
+    bool has_count[CS_N_COUNTS];
+    int64_t count[CS_N_COUNTS];
+    size_t n_values;
+    const struct cs_expected_values *values;
+};
+
+enum cs_op_kind {
+    CS_OP_COLD_START, /* driver "cold_start", or "meta_build" */
+    CS_OP_RELOAD,
+    CS_OP_EXPECT,
+};
+
+struct cs_op {
+    enum cs_op_kind kind;
+    int line;               /* of the script */
+    const char *driver;     /* COLD_START, RELOAD */
+    const char *checkpoint;
+    const char *loader;     /* another loader than the scenario's, or NULL */
+    bool is_shuffled;       /* arrival order from the seed */
+    size_t n_omitted;       /* patterns of tensors that are not sent */
+    const char *const *omitted;
+    size_t n_expected;      /* EXPECT */
+    const struct cs_expected *expected;
+    const char *against_policy; /* compare with a cold start under another policy (R4.9), or NULL */
+};
+
+enum cs_checkpoint_kind { CS_CHECKPOINT_SYNTHETIC, CS_CHECKPOINT_PATTERN, CS_CHECKPOINT_FOLDER };
+struct cs_checkpoint_config {
+    const char *name; /* "A" */
+    enum cs_checkpoint_kind kind;
+    const char *path;      /* FOLDER */
+    const char *perturbs;  /* name of the checkpoint that this is a perturbed copy of, or NULL */
+    unsigned version;      /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
+};
+
+struct cs_scenario {
+    const char *file; /* as given to the script loader */
+    int line;
+    const char *name, *note;
+    size_t n_tags;
+    const char *const *tags;
+    struct cs_model_config model;
+    const char *method, *backend, *loader; /* NULL: none (toys, dense models); loader NULL: the method's first */
+    const char *rounding;                  /* "released" or "reference" */
+    int tp, ep;
+    size_t n_policies;
+    const char *const *policies;
+    struct cs_allocator_rule allocator;
+    uint64_t seed;
+    uint64_t defects; /* bit set of enum cs_defect */
+    size_t n_checkpoints;
+    const struct cs_checkpoint_config *checkpoints;
+    size_t n_ops;
+    const struct cs_op *ops;
+};
+
+/* Everything that can be wrong with a scenario and is not a matter of types: names that no registry knows, an expectation
+ * before a cold start, checkpoints that do not exist … The message starts with "file:line: ". */
+enum cs_status cs_scenario_check(const struct cs_scenario *scenario);
+
+/* ---- session ---- */
+
+struct cs_session_config {
+    const struct cs_scenario *scenario;
+    const struct cs_device *device;
+    const char *policy;
+    struct cs_allocator_rule allocator; /* the scenario's, or other garbage (R8.3) */
+    uint64_t seed;
+    bool is_tracing;
+    bool has_prefill; /* audit: parameters are created holding this byte, to see what depends on padding */
+    uint8_t prefill;
+    const char *only_module; /* build just this module, or NULL: all */
+    int only_rank;           /* or -1 */
+};
+
+/* Checkpoint tensors of the last load (R4 "Accounting"). */
+struct cs_accounting {
+    int64_t missing, duplicate, excess, not_simulated;
+    const char *first_missing, *first_excess;
+};
+
+struct cs_session {
+    struct cs_session_config config;
+    struct cs_arena arena;
+    struct cs_model_spec model;
+    struct cs_routes routes;
+    struct cs_log log;
+    struct cs_fill_stats fill; /* of the last load */
+    struct cs_accounting accounting;
+    size_t n_ranks;
+    struct cs_rank *ranks;
+    size_t n_checkpoints;
+    struct cs_checkpoint *checkpoints; /* beside scenario->checkpoints */
+    bool is_unusable;                  /* a reload failed half-way; there is no rollback */
+    size_t bytes_peak;
+};
+
+/* Resolves the model, opens the checkpoints, makes the ranks. Nothing is loaded yet. */
+enum cs_status cs_session_open(struct cs_session *session, const struct cs_session_config *config);
+/* Runs one operation (COLD_START or RELOAD). CS_REFUSED when the real engine refuses it too. */
+enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op);
+void cs_session_close(struct cs_session *session);
+
+#endif
