@@ -38,8 +38,8 @@ enum cs_status cs_tensor_bits(enum cs_dtype dtype, int ndim, const int64_t *shap
     struct cs_view view;
     CS_TRY(cs_view_make(&view, NULL, dtype, ndim, shape));
     int64_t numel = cs_view_numel(&view);
-    CS_REQUIRE(cs_multiply(numel, cs_dtype_bits(dtype), bits), CS_BAD_SHAPE, "%" PRId64 " elements of %s exceed 2^63 bits",
-               numel, cs_dtype_name(dtype));
+    CS_REQUIRE(cs_multiply(numel, cs_dtype_bits(dtype), bits), CS_BAD_SHAPE,
+               "%" PRId64 " elements of %s exceed 2^63 bits", numel, cs_dtype_name(dtype));
     return CS_OK;
 }
 

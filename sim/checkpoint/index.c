@@ -2,8 +2,8 @@
  *
  *   {"metadata": {"total_size": 4096}, "weight_map": {"name": "model-00001-of-00002.safetensors", …}}
  *
- * Only weight_map matters. It and the shards must agree both ways: an engine that trusts one of them would silently leave
- * a tensor unloaded. */
+ * Only weight_map matters. It and the shards must agree both ways: an engine that trusts one of them would silently
+ * leave a tensor unloaded. */
 #include "sim/checkpoint/internal.h"
 
 #include <dirent.h>
@@ -46,7 +46,7 @@ static enum cs_status list_shards(struct index *index) {
     CS_REQUIRE(index->shards, CS_NO_MEMORY, "%s: no memory for its tensors", index->path);
     const char *name;
     json_t *value;
-    json_object_foreach (index->weight_map, name, value) {
+    json_object_foreach(index->weight_map, name, value) {
         char tensor[CS_QUOTED], shard[CS_QUOTED];
         CS_REQUIRE(json_is_string(value), CS_BAD_FILE, "%s: tensor \"%s\" has no file name: " AGAIN, index->path,
                    cs_quoted(name, tensor));
@@ -57,7 +57,8 @@ static enum cs_status list_shards(struct index *index) {
     }
     qsort(index->shards, n, sizeof *index->shards, by_text);
     for (size_t i = 0; i < n; i++)
-        if (!kept || !cs_text_equal(index->shards[i], index->shards[kept - 1])) index->shards[kept++] = index->shards[i];
+        if (!kept || !cs_text_equal(index->shards[i], index->shards[kept - 1]))
+            index->shards[kept++] = index->shards[i];
     index->n_shards = kept;
     return CS_OK;
 }
@@ -72,11 +73,12 @@ static enum cs_status check_shards_exist(struct index *index) {
         CS_REQUIRE(path, CS_NO_MEMORY, "%s: no memory for the path of \"%s\"", index->path, index->shards[i]);
         if (stat(path, &info) == 0 || (errno != ENOENT && errno != ENOTDIR)) continue; /* opening it says more */
         if (n_missing++ < 16)
-            missing = cs_arena_format(&index->scratch, "%s%s%s", missing ? missing : "", missing ? ", " : "", index->shards[i]);
+            missing = cs_arena_format(&index->scratch, "%s%s%s", missing ? missing : "", missing ? ", " : "",
+                                      index->shards[i]);
         CS_REQUIRE(missing, CS_NO_MEMORY, "%s: no memory for its missing shards", index->path);
     }
-    CS_REQUIRE(!n_missing, CS_BAD_FILE, "%s: %zu of its %zu shards are missing: %s%s: download them", index->path, n_missing,
-               index->n_shards, missing, n_missing > 16 ? " and more" : "");
+    CS_REQUIRE(!n_missing, CS_BAD_FILE, "%s: %zu of its %zu shards are missing: %s%s: download them", index->path,
+               n_missing, index->n_shards, missing, n_missing > 16 ? " and more" : "");
     return CS_OK;
 }
 
@@ -100,7 +102,7 @@ static enum cs_status check_shard(const struct index *index, const struct cs_che
 static enum cs_status check_all_found(const struct index *index) {
     const char *name;
     json_t *shard;
-    json_object_foreach (index->weight_map, name, shard) {
+    json_object_foreach(index->weight_map, name, shard) {
         char tensor[CS_QUOTED];
         CS_REQUIRE(cs_checkpoint_find(index->checkpoint, name), CS_BAD_FILE,
                    "%s: tensor \"%s\" is not in shard \"%s\", where the index says: " AGAIN, index->path,
@@ -124,9 +126,8 @@ static enum cs_status read_shards(struct index *index) {
 
 static enum cs_status read_weight_map(struct index *index, json_t *root) {
     index->weight_map = json_object_get(root, "weight_map");
-    CS_REQUIRE(json_is_object(index->weight_map) && json_object_size(index->weight_map) > 0, CS_BAD_FILE,
-               "%s: weight_map is %s, must be an object that names a file for each tensor: " AGAIN, index->path,
-               !index->weight_map ? "missing" : json_is_object(index->weight_map) ? "empty" : "no object");
+    CS_REQUIRE(json_object_size(index->weight_map) > 0, CS_BAD_FILE, /* 0 for whatever is no object */
+               "%s: weight_map is missing, empty or no object, must name a file for each tensor: " AGAIN, index->path);
     CS_TRY(list_shards(index));
     CS_TRY(check_shards_exist(index));
     return read_shards(index);
@@ -163,9 +164,10 @@ static enum cs_status find_only_file(struct cs_arena *arena, const char *folder,
             *only = path_in(arena, folder, item->d_name);
     }
     closedir(listing);
-    CS_REQUIRE(n > 0, CS_BAD_FILE, "%s: has neither " INDEX " nor a *.safetensors file: is it the right folder?", folder);
-    CS_REQUIRE(n == 1, CS_BAD_FILE, "%s: has %zu *.safetensors files and no " INDEX ": download it, or name one file", folder,
-               n);
+    CS_REQUIRE(n > 0, CS_BAD_FILE, "%s: has neither " INDEX " nor a *.safetensors file: is it the right folder?",
+               folder);
+    CS_REQUIRE(n == 1, CS_BAD_FILE, "%s: has %zu *.safetensors files and no " INDEX ": download it, or name one file",
+               folder, n);
     CS_REQUIRE(*only, CS_NO_MEMORY, "%s: no memory for the path of its file", folder);
     return CS_OK;
 }

@@ -34,9 +34,11 @@ void cs_mapping_close(struct cs_mapping *mapping);
 
 /* Parses the JSON object that starts at the very first byte of `text`. `what` is "header" or "index", for messages.
  * The caller owns `*root`. Duplicate keys, NUL bytes and invalid UTF-8 are refused. */
-enum cs_status cs_json_object(const char *path, const char *what, const unsigned char *text, size_t size, json_t **root);
+enum cs_status cs_json_object(const char *path, const char *what, const unsigned char *text, size_t size,
+                              json_t **root);
 
-/* Names out of files go into messages: one line, no control characters, at most CS_QUOTED - 1 bytes. Returns `buffer`. */
+/* Names out of files go into messages: one line, no control characters, at most CS_QUOTED - 1 bytes. Returns `buffer`.
+ */
 enum { CS_QUOTED = 160 };
 const char *cs_quoted(const char *text, char buffer[CS_QUOTED]);
 

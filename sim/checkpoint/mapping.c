@@ -33,9 +33,10 @@ void cs_mapping_close(struct cs_mapping *mapping) {
     *mapping = (struct cs_mapping){0};
 }
 
-enum cs_status cs_json_object(const char *path, const char *what, const unsigned char *text, size_t size, json_t **root) {
-    CS_REQUIRE(size > 0 && text[0] == '{', CS_BAD_FILE, "%s: the %s does not begin with '{': not such a file, or damaged",
-               path, what);
+enum cs_status cs_json_object(const char *path, const char *what, const unsigned char *text, size_t size,
+                              json_t **root) {
+    CS_REQUIRE(size > 0 && text[0] == '{', CS_BAD_FILE,
+               "%s: the %s does not begin with '{': not such a file, or damaged", path, what);
     json_error_t error;
     *root = json_loadb((const char *)text, size, JSON_REJECT_DUPLICATES, &error);
     if (*root) return CS_OK;
@@ -48,12 +49,14 @@ enum cs_status cs_json_object(const char *path, const char *what, const unsigned
 const char *cs_quoted(const char *text, char buffer[CS_QUOTED]) {
     static const char cut[] = "...";
     size_t length = strlen(text), kept = length < CS_QUOTED ? length : CS_QUOTED - sizeof cut;
-    for (; kept < length && kept > 0 && ((unsigned char)text[kept] & 0xC0) == 0x80; kept--) {} /* no half characters */
+    while (kept < length && kept > 0 && ((unsigned char)text[kept] & 0xC0) == 0x80) kept--; /* no half characters */
     for (size_t i = 0; i < kept; i++) {
         unsigned char byte = (unsigned char)text[i];
         buffer[i] = byte < 0x20 || byte == 0x7F ? '?' : text[i];
     }
-    if (kept < length) memcpy(buffer + kept, cut, sizeof cut);
-    else buffer[kept] = '\0';
+    if (kept < length)
+        memcpy(buffer + kept, cut, sizeof cut);
+    else
+        buffer[kept] = '\0';
     return buffer;
 }

@@ -44,8 +44,8 @@ static enum cs_status copy_entries(struct cs_checkpoint *copy, uint64_t seed) {
     return CS_OK;
 }
 
-enum cs_status cs_checkpoint_perturb(struct cs_checkpoint *copy, const char *label, const struct cs_checkpoint *original,
-                                     unsigned version, uint64_t seed) {
+enum cs_status cs_checkpoint_perturb(struct cs_checkpoint *copy, const char *label,
+                                     const struct cs_checkpoint *original, unsigned version, uint64_t seed) {
     cs_checkpoint_init(copy, label);
     copy->original = original;
     copy->version = version;
@@ -81,8 +81,10 @@ static enum cs_status allocate_flipped(const struct cs_checkpoint *checkpoint, c
     flip_low_bytes(bytes, entry->bytes, entry->dtype, checkpoint->version);
     enum cs_status status =
         cs_allocate_kind(allocator, CS_STORAGE_HOST, entry->bytes, NULL, bytes, entry->name, storage);
-    if (status == CS_OK) (*storage)->owns_data = true;
-    else free(bytes);
+    if (status == CS_OK)
+        (*storage)->owns_data = true;
+    else
+        free(bytes);
     return status;
 }
 
@@ -91,7 +93,8 @@ enum cs_status cs_checkpoint_source(const struct cs_checkpoint *checkpoint, cons
     struct cs_storage *storage = NULL;
     CS_TRY(cs_view_make(view, NULL, entry->dtype, entry->ndim, entry->shape)); /* first: it leaves no storage behind */
     if (!entry->mapped)
-        CS_TRY(cs_allocate_kind(allocator, CS_STORAGE_SYNTHETIC, entry->bytes, &entry->content, NULL, entry->name, &storage));
+        CS_TRY(cs_allocate_kind(allocator, CS_STORAGE_SYNTHETIC, entry->bytes, &entry->content, NULL, entry->name,
+                                &storage));
     else if (checkpoint->version == 0)
         CS_TRY(cs_allocate_kind(allocator, CS_STORAGE_HOST, entry->bytes, NULL, entry->mapped, entry->name, &storage));
     else

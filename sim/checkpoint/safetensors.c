@@ -13,22 +13,25 @@ enum { LENGTH_BYTES = 8 };
 
 #define AGAIN "download or export it again"
 
-struct span { uint64_t begin, end; size_t entry; };
+struct span {
+    uint64_t begin, end;
+    size_t entry;
+};
 
 struct reader {
     struct cs_checkpoint *checkpoint;
     struct cs_checkpoint_file *file;
     const unsigned char *buffer; /* the byte buffer */
     uint64_t buffer_bytes;
-    struct span *spans; /* one per tensor read so far */
+    struct span *spans;     /* one per tensor read so far */
     char tensor[CS_QUOTED]; /* the tensor in hand */
 };
 
 #define REQUIRE(reader, condition, ...)                                                                                \
     do {                                                                                                               \
-        if (!(condition)) return refuse((reader), __VA_ARGS__);                                                        \
+        if (!(condition)) return REFUSE((reader), __VA_ARGS__);                                                        \
     } while (0)
-#define refuse(reader, format, ...)                                                                                    \
+#define REFUSE(reader, format, ...)                                                                                    \
     cs_fail(CS_BAD_FILE, "%s: tensor \"%s\": " format, (reader)->file->path, (reader)->tensor, __VA_ARGS__)
 
 /* ---- the numbers of one tensor ---- */
@@ -63,14 +66,15 @@ static enum cs_status read_dtype(const struct reader *reader, const json_t *valu
         if (cs_text_equal(word, cs_dtype_safetensors(*dtype))) return CS_OK;
     }
     char buffer[CS_QUOTED];
-    return refuse(reader, "dtype is %s, must be one of%s: convert the tensor", shown(value, buffer), known);
+    return REFUSE(reader, "dtype is %s, must be one of%s: convert the tensor", shown(value, buffer), known);
 }
 
 static enum cs_status read_shape(const struct reader *reader, const json_t *value, struct cs_checkpoint_entry *entry) {
     char buffer[CS_QUOTED];
     REQUIRE(reader, json_is_array(value), "shape is %s, must be a list: " AGAIN, shown(value, buffer));
-    REQUIRE(reader, json_array_size(value) <= CS_NDIM, "shape %s has %zu dimensions, at most %d are supported: flatten some",
-            shown(value, buffer), json_array_size(value), CS_NDIM);
+    REQUIRE(reader, json_array_size(value) <= CS_NDIM,
+            "shape %s has %zu dimensions, at most %d are supported: flatten some", shown(value, buffer),
+            json_array_size(value), CS_NDIM);
     entry->ndim = (int)json_array_size(value);
     for (size_t d = 0; d < json_array_size(value); d++)
         CS_TRY(read_number(reader, json_array_get(value, d), "shape", d, &entry->shape[d]));
@@ -90,8 +94,8 @@ static enum cs_status read_offsets(const struct reader *reader, const json_t *va
     int64_t begin, end;
     CS_TRY(read_number(reader, json_array_get(value, 0), "data_offsets", 0, &begin));
     CS_TRY(read_number(reader, json_array_get(value, 1), "data_offsets", 1, &end));
-    REQUIRE(reader, begin <= end, "data_offsets is [%" PRId64 ", %" PRId64 "], which ends before it begins: " AGAIN, begin,
-            end);
+    REQUIRE(reader, begin <= end, "data_offsets is [%" PRId64 ", %" PRId64 "], which ends before it begins: " AGAIN,
+            begin, end);
     REQUIRE(reader, (uint64_t)end <= reader->buffer_bytes,
             "ends at byte %" PRId64 " of the byte buffer, the file has %" PRIu64 ": truncated? " AGAIN, end,
             reader->buffer_bytes);
@@ -109,8 +113,9 @@ static enum cs_status refuse_duplicate(const struct reader *reader, const char *
     if (!earlier) return CS_OK;
     size_t index = (size_t)(earlier - checkpoint->entries);
     const struct cs_checkpoint_file *file = checkpoint->files;
-    while (file->next && !(index >= file->first_entry && index - file->first_entry < file->n_entries)) file = file->next;
-    return refuse(reader, "is in %s too: keep one of them", file->path);
+    while (file->next && !(index >= file->first_entry && index - file->first_entry < file->n_entries))
+        file = file->next;
+    return REFUSE(reader, "is in %s too: keep one of them", file->path);
 }
 
 static enum cs_status read_tensor(struct reader *reader, const char *name, const json_t *value) {
@@ -157,7 +162,8 @@ static enum cs_status check_cover(struct reader *reader) {
                 "begins at byte %" PRIu64 " of the byte buffer, inside of \"%s\", which ends at %" PRIu64 ": " AGAIN,
                 span->begin, cs_quoted(entries[reader->spans[i - 1].entry].name, before), covered);
         REQUIRE(reader, span->begin == covered,
-                "begins at byte %" PRIu64 " of the byte buffer, but bytes from %" PRIu64 " on belong to no tensor: " AGAIN,
+                "begins at byte %" PRIu64 " of the byte buffer, but bytes from %" PRIu64
+                " on belong to no tensor: " AGAIN,
                 span->begin, covered);
         covered = span->end;
     }
@@ -170,22 +176,24 @@ static enum cs_status check_cover(struct reader *reader) {
 static enum cs_status check_metadata(const struct reader *reader, json_t *metadata) {
     const char *path = reader->file->path;
     char name[CS_QUOTED], buffer[CS_QUOTED];
-    CS_REQUIRE(json_is_object(metadata), CS_BAD_FILE, "%s: " CS_METADATA_KEY " is %s, must be an object of strings: " AGAIN,
-               path, shown(metadata, buffer));
+    CS_REQUIRE(json_is_object(metadata), CS_BAD_FILE,
+               "%s: " CS_METADATA_KEY " is %s, must be an object of strings: " AGAIN, path, shown(metadata, buffer));
     const char *key;
     json_t *value;
-    json_object_foreach (metadata, key, value)
-        CS_REQUIRE(json_is_string(value), CS_BAD_FILE, "%s: " CS_METADATA_KEY " \"%s\" is %s, must be a string: " AGAIN, path,
-                   cs_quoted(key, name), shown(value, buffer));
+    json_object_foreach(metadata, key, value)
+        CS_REQUIRE(json_is_string(value), CS_BAD_FILE, "%s: " CS_METADATA_KEY " \"%s\" is %s, must be a string: " AGAIN,
+                   path, cs_quoted(key, name), shown(value, buffer));
     return CS_OK;
 }
 
 static enum cs_status read_header(struct reader *reader, json_t *header) {
     const char *name;
     json_t *value;
-    json_object_foreach (header, name, value) {
-        if (cs_text_equal(name, CS_METADATA_KEY)) CS_TRY(check_metadata(reader, value));
-        else CS_TRY(read_tensor(reader, name, value));
+    json_object_foreach(header, name, value) {
+        if (cs_text_equal(name, CS_METADATA_KEY))
+            CS_TRY(check_metadata(reader, value));
+        else
+            CS_TRY(read_tensor(reader, name, value));
     }
     return check_cover(reader);
 }
@@ -200,19 +208,18 @@ static enum cs_status read_length(const struct cs_checkpoint_file *file, uint64_
                LENGTH_BYTES);
     CS_REQUIRE(size < sizeof pointer || memcmp(data, pointer, sizeof pointer - 1) != 0, CS_BAD_FILE,
                "%s: is a Git LFS pointer, not the file itself: run \"git lfs pull\"", file->path);
-    *length = 0;
     for (int i = LENGTH_BYTES; i-- > 0;) *length = *length << 8 | data[i];
     CS_REQUIRE(*length <= CS_HEADER_LIMIT, CS_BAD_FILE,
-               "%s: header of %" PRIu64 " bytes, the format's limit is %d: not a safetensors file, or damaged", file->path,
-               *length, CS_HEADER_LIMIT);
+               "%s: header of %" PRIu64 " bytes, the format's limit is %d: not a safetensors file, or damaged",
+               file->path, *length, CS_HEADER_LIMIT);
     CS_REQUIRE(*length <= size - LENGTH_BYTES, CS_BAD_FILE,
-               "%s: header of %" PRIu64 " bytes, the file has %zu after the length: truncated? " AGAIN, file->path, *length,
-               size - LENGTH_BYTES);
+               "%s: header of %" PRIu64 " bytes, the file has %zu after the length: truncated? " AGAIN, file->path,
+               *length, size - LENGTH_BYTES);
     return CS_OK;
 }
 
 static enum cs_status read_file(struct cs_checkpoint *checkpoint, struct cs_checkpoint_file *file) {
-    uint64_t length;
+    uint64_t length = 0;
     CS_TRY(read_length(file, &length));
     const unsigned char *text = file->mapping.data + LENGTH_BYTES;
     json_t *header;

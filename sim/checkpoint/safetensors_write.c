@@ -24,10 +24,12 @@ static enum cs_status describe(json_t *header, const char *path, const struct cs
     int64_t bits;
     CS_TRY(cs_tensor_bits(entry->dtype, entry->ndim, entry->shape, &bits));
     CS_REQUIRE(bits % 8 == 0 && (uint64_t)bits / 8 == entry->bytes, CS_BAD_SHAPE,
-               "%s: tensor \"%s\" has %zu bytes, its shape needs %" PRId64 " bits", path, entry->name, entry->bytes, bits);
+               "%s: tensor \"%s\" has %zu bytes, its shape needs %" PRId64 " bits", path, entry->name, entry->bytes,
+               bits);
     CS_REQUIRE(!json_object_get(header, entry->name) && !cs_text_equal(entry->name, CS_METADATA_KEY), CS_BAD_VALUE,
                "%s: the name \"%s\" is given twice or reserved: rename the tensor", path, entry->name);
-    CS_REQUIRE(entry->bytes <= INT64_MAX - *end, CS_BAD_SHAPE, "%s: tensors exceed 2^63 bytes at \"%s\"", path, entry->name);
+    CS_REQUIRE(entry->bytes <= INT64_MAX - *end, CS_BAD_SHAPE, "%s: tensors exceed 2^63 bytes at \"%s\"", path,
+               entry->name);
     int64_t offsets[] = {(int64_t)*end, (int64_t)(*end + entry->bytes)};
     json_t *item = json_pack("{s:s, s:o, s:o}", "dtype", cs_dtype_safetensors(entry->dtype), "shape",
                              list_of(entry->shape, entry->ndim), "data_offsets", list_of(offsets, 2));
@@ -70,7 +72,8 @@ static bool put_all(FILE *out, const char *header, const struct cs_checkpoint_en
     return is_written;
 }
 
-/* A new file next to `path`; `*temporary` is its name, for free(). Not mkstemp: the file keeps the usual permissions. */
+/* A new file next to `path`; `*temporary` is its name, for free(). Not mkstemp: the file keeps the usual permissions.
+ */
 static FILE *create_beside(const char *path, char **temporary) {
     size_t room = strlen(path) + 48;
     *temporary = malloc(room);
@@ -81,7 +84,12 @@ static FILE *create_beside(const char *path, char **temporary) {
         descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (descriptor < 0 && errno != EEXIST) return NULL;
     }
-    return descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+    FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+    if (!out && descriptor >= 0) {
+        close(descriptor);
+        unlink(*temporary);
+    }
+    return out;
 }
 
 static enum cs_status write_file(const char *path, const char *header, const struct cs_checkpoint_entry *entries,
@@ -96,13 +104,13 @@ static enum cs_status write_file(const char *path, const char *header, const str
         if (error) unlink(temporary);
     }
     free(temporary);
-    CS_REQUIRE(!error, CS_BAD_FILE, "%s: cannot be written: %s: check the folder, its permissions and the free space", path,
-               strerror(error));
+    CS_REQUIRE(!error, CS_BAD_FILE, "%s: cannot be written: %s: check the folder, its permissions and the free space",
+               path, strerror(error));
     return CS_OK;
 }
 
-enum cs_status cs_safetensors_write(const char *path, const struct cs_checkpoint_entry *entries, const void *const *bytes,
-                                    size_t n) {
+enum cs_status cs_safetensors_write(const char *path, const struct cs_checkpoint_entry *entries,
+                                    const void *const *bytes, size_t n) {
     char *header = NULL;
     CS_TRY(make_header(path, entries, n, &header));
     enum cs_status status = CS_OK;

@@ -54,7 +54,9 @@ struct cs_plan {
 };
 
 /* Composes `n` layouts over a matrix [rows, columns] of elements `bits` wide into one plan. CS_BAD_SHAPE names the layout,
- * the extent and the divisor when a view does not divide; CS_UNSUPPORTED when two layouts do not compose. */
+ * the extent and the divisor when a view does not divide; CS_BAD_VALUE the malformed word of a layout; CS_UNSUPPORTED when
+ * two layouts do not compose (extents that cross, such as halves of 192 rows and tiles of 128): run them one by one then.
+ * Each layout sees the padded matrix of the one before it; `word` is allowed in the last one only. */
 enum cs_status cs_plan_compose(struct cs_plan *plan, const struct cs_layout *const *chain, size_t n, int bits,
                                int64_t rows, int64_t columns);
 /* Source element (row-major in the source matrix) of destination element `index`, or -1 for a padding element. With
@@ -88,10 +90,12 @@ struct cs_device {
     /* destination := elements of a SYNTHETIC source view; same shape and width. */
     enum cs_status (*generate)(const struct cs_device *device, const struct cs_view *destination,
                                const struct cs_view *source);
-    /* Strided copy; same shape, same element width. */
+    /* Strided copy; same shape, same element width. A HOST source may be unaligned. */
     enum cs_status (*copy)(const struct cs_device *device, const struct cs_view *destination,
                            const struct cs_view *source);
-    /* Strided copy that changes the dtype by value, as torch's copy_ does (layouts.md C.11). */
+    /* Strided copy that changes the dtype by value, as torch's copy_ does on a CPU: through f32, to nearest even; e4m3
+     * saturates; integers truncate to 64 bits and wrap; e8m0 takes the rounded exponent. NaN: f32 → bf16 0xFFFF, other →
+     * bf16 0x7FC0; bf16 → f32 is a shift; e4m3 → f32 0x7FF00000 with its sign, e8m0 → f32 0x7F800001. No e2m1. */
     enum cs_status (*convert)(const struct cs_device *device, const struct cs_view *destination,
                               const struct cs_view *source);
     /* A batch of strided regions, in many tensors, in one call. */
@@ -110,12 +114,14 @@ struct cs_device {
     enum cs_status (*replay)(const struct cs_device *device, void *graph);
 };
 
-/* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value. Same shape, else
- * CS_BAD_SHAPE. */
+/* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value, u8 and e8m0 included. Same
+ * shape, else CS_BAD_SHAPE. Views of one storage must be the same or not overlap. Reading META is CS_UNSUPPORTED, as torch
+ * says NotImplementedError; so is writing an expanded view (stride 0). */
 enum cs_status cs_device_copy(const struct cs_device *device, const struct cs_view *destination,
                               const struct cs_view *source);
 enum cs_status cs_device_fill(const struct cs_device *device, const struct cs_fill *fills, size_t n);
-/* destination has n_matrices × plan->rows × plan->columns elements of plan->bits, source likewise. */
+/* destination has n_matrices × plan->rows × plan->columns elements of plan->bits, source likewise; only the sum of bits
+ * is compared, so that a u8 view may stand for pairs of 4-bit elements. */
 enum cs_status cs_device_relayout(const struct cs_device *device, const struct cs_plan *plan, int64_t n_matrices,
                                   const struct cs_view *destination, const struct cs_view *source);
 enum cs_status cs_device_compare(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,

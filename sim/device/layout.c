@@ -1,8 +1,8 @@
 /* Composing layouts into one plan.
  *
- * At any point of a chain, the matrix so far is a list of digits, slowest first: a mixed-radix way of counting through it
- * in row-major order. What we follow along are linear forms of the digits: form 0 is the index of the source element, the
- * others are guards (an element where a guard reaches its limit is padding). A row of the chain then only
+ * At any point of a chain, the matrix so far is a list of digits, slowest first: a mixed-radix way of counting through
+ * it in row-major order. What we follow along are linear forms of the digits: form 0 is the index of the source
+ * element, the others are guards (an element where a guard reaches its limit is padding). A row of the chain then only
  *   - pads:    the outermost digit of the rows, or of the columns, grows, and a guard remembers its old extent;
  *   - views:   digits are split until every extent of the view is a product of whole digits;
  *   - flips:   a digit d becomes extent - 1 - d in every form;
@@ -119,8 +119,8 @@ static bool forms_fit(const struct matrix *matrix) {
 static enum cs_status pad(struct matrix *matrix, const struct cs_layout *layout, int first, int end, int64_t extent,
                           int64_t padded) {
     if (padded == extent) return CS_OK;
-    CS_REQUIRE(matrix->n_forms < MAX_FORMS, CS_UNSUPPORTED, "%s: a chain pads more than %d times", cs_layout_label(layout),
-               CS_PLAN_GUARDS);
+    CS_REQUIRE(matrix->n_forms < MAX_FORMS, CS_UNSUPPORTED, "%s: a chain pads more than %d times",
+               cs_layout_label(layout), CS_PLAN_GUARDS);
     if (first == end) { /* a single row or column */
         memmove(&matrix->digit[first + 1], &matrix->digit[first],
                 (size_t)(matrix->n_digits - first) * sizeof *matrix->digit);
@@ -152,11 +152,11 @@ static enum cs_status pad_matrix(struct matrix *matrix, const struct cs_layout *
     bool fits = round_up(matrix->rows, notation->pad_rows, &rows) &&
                 round_up(matrix->columns, notation->pad_columns, &columns) && cs_multiply(rows, columns, &size) &&
                 cs_multiply(size, bits, &size) && size <= FORM_MAX;
-    CS_REQUIRE(fits, CS_BAD_SHAPE, "%s: pad \"%.80s\" makes %" PRId64 " x %" PRId64 " too large", cs_layout_label(layout),
-               layout->pad, matrix->rows, matrix->columns);
+    CS_REQUIRE(fits, CS_BAD_SHAPE, "%s: pad \"%.80s\" makes %" PRId64 " x %" PRId64 " too large",
+               cs_layout_label(layout), layout->pad, matrix->rows, matrix->columns);
     if (rows == matrix->rows && columns == matrix->columns) return CS_OK;
 
-    int n;
+    int n = 0;
     CS_TRY(split_rows(matrix, layout, &n));
     n = merge(matrix, 0, n);
     int end = merge(matrix, n, matrix->n_digits);
@@ -194,7 +194,8 @@ static void flip(struct matrix *matrix, struct digit *digit) {
 
 /* Splits digits until each lies within one axis, innermost first, and gives it the place of that axis. Both lists count
  * through the same number of elements. */
-static enum cs_status refine(struct matrix *matrix, const struct cs_layout *layout, const struct axis *axes, int n_axes) {
+static enum cs_status refine(struct matrix *matrix, const struct cs_layout *layout, const struct axis *axes,
+                             int n_axes) {
     int a = n_axes;
     int64_t rest = 1; /* of axis a, still to be covered */
     for (int d = matrix->n_digits - 1; d >= 0; d--) {
@@ -226,7 +227,8 @@ static void order(struct matrix *matrix) {
 
 static enum cs_status apply(struct matrix *matrix, const struct cs_layout *layout, int bits) {
     CS_REQUIRE(layout->bits == 0 || layout->bits == bits, CS_BAD_TYPE,
-               "%s moves %d-bit elements, not %d-bit ones: K counts in those", cs_layout_label(layout), layout->bits, bits);
+               "%s moves %d-bit elements, not %d-bit ones: K counts in those", cs_layout_label(layout), layout->bits,
+               bits);
     struct cs_notation notation;
     CS_TRY(cs_layout_parse(layout, &notation));
     CS_TRY(pad_matrix(matrix, layout, &notation, bits));
@@ -250,7 +252,8 @@ static enum cs_status apply(struct matrix *matrix, const struct cs_layout *layou
 
 static enum cs_status write_plan(struct cs_plan *plan, const struct matrix *matrix) {
     CS_REQUIRE(matrix->n_digits <= CS_PLAN_DIGITS, CS_UNSUPPORTED,
-               "the chain composes into %d digits, a plan has %d: make two passes of it", matrix->n_digits, CS_PLAN_DIGITS);
+               "the chain composes into %d digits, a plan has %d: make two passes of it", matrix->n_digits,
+               CS_PLAN_DIGITS);
     plan->rows = matrix->rows;
     plan->columns = matrix->columns;
     plan->source_start = matrix->start[SOURCE];
@@ -296,8 +299,8 @@ enum cs_status cs_plan_compose(struct cs_plan *plan, const struct cs_layout *con
     int64_t size;
     CS_REQUIRE(bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64, CS_BAD_TYPE,
                "layouts move elements of 4, 8, 16, 32 or 64 bits, not of %d", bits);
-    CS_REQUIRE(rows > 0 && columns > 0, CS_BAD_SHAPE, "a matrix of %" PRId64 " x %" PRId64 " elements has no layout", rows,
-               columns);
+    CS_REQUIRE(rows > 0 && columns > 0, CS_BAD_SHAPE, "a matrix of %" PRId64 " x %" PRId64 " elements has no layout",
+               rows, columns);
     CS_REQUIRE(cs_multiply(rows, columns, &size) && cs_multiply(size, bits, &size) && size <= FORM_MAX, CS_BAD_SHAPE,
                "a matrix of %" PRId64 " x %" PRId64 " elements of %d bits is too large", rows, columns, bits);
 

@@ -53,7 +53,8 @@ static enum cs_status parse_pad(const struct cs_layout *layout, struct cs_notati
     int64_t multiple[2] = {1, 1};
     int n = 0;
     for (struct word word; next_word(&rest, &word); n++) {
-        CS_REQUIRE(n < 2, CS_BAD_VALUE, "%s: pad \"%s\" has more than two numbers", cs_layout_label(layout), layout->pad);
+        CS_REQUIRE(n < 2, CS_BAD_VALUE, "%s: pad \"%s\" has more than two numbers", cs_layout_label(layout),
+                   layout->pad);
         CS_REQUIRE(read_number(word.text, word.length, &multiple[n]) && multiple[n] > 0, CS_BAD_VALUE,
                    "%s: pad \"%.*s\" is not a number from 1 to 2^30", cs_layout_label(layout), WORD(word));
     }
@@ -136,9 +137,12 @@ static bool puts_columns_first(const struct cs_notation *notation, int n_row_dim
         int dimension = notation->order[j];
         const struct cs_extent *extent = &notation->extent[dimension];
         if (extent->of == 0 && extent->number == 1) continue;
-        if (dimension < n_row_dims) seen_row = true;
-        else if (seen_row) return false;
-        else seen_column = true;
+        if (dimension < n_row_dims)
+            seen_row = true;
+        else if (seen_row)
+            return false;
+        else
+            seen_column = true;
     }
     return seen_row && seen_column;
 }

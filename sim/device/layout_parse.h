@@ -15,7 +15,7 @@
 enum { CS_LAYOUT_NDIM = 16 };
 
 struct cs_extent {
-    char of; /* 'M', 'K', or 0: a plain number */
+    char of;        /* 'M', 'K', or 0: a plain number */
     int64_t number; /* the divisor, or the extent itself */
 };
 
@@ -30,8 +30,8 @@ struct cs_notation {
 /* Reads the four texts; looks at no shape. CS_BAD_VALUE names the layout and the word that is wrong. */
 enum cs_status cs_layout_parse(const struct cs_layout *layout, struct cs_notation *notation);
 
-/* The extents that the view has for a matrix [rows, columns], padding included. CS_BAD_SHAPE names the layout, the extent
- * and the divisor. `is_transposing`: all dimensions of K come before all of M in the result. */
+/* The extents that the view has for a matrix [rows, columns], padding included. CS_BAD_SHAPE names the layout, the
+ * extent and the divisor. `is_transposing`: all dimensions of K come before all of M in the result. */
 enum cs_status cs_layout_extents(const struct cs_layout *layout, const struct cs_notation *notation, int64_t rows,
                                  int64_t columns, int64_t *extents, bool *is_transposing);
 

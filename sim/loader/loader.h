@@ -18,18 +18,34 @@ struct cs_loader_row {
     enum cs_dtype dtype;
     enum cs_dtype as;   /* whose numbers a synthetic one holds */
     const char *param;
-    int shard_dim;      /* of the parameter's expert slice, that tensor parallelism splits; -1: not split */
+    int shard_dim;      /* of one expert's matrix, that tensor parallelism splits: 0 rows, 1 columns; -1: not split */
     int shard;          /* w13 halves: 0 = gate (w1), 1 = up (w3); -1: whole */
-    int block;          /* checkpoint elements of shard_dim in one 32-block of the intermediate dimension; 0: not by blocks */
+    int block;          /* elements of shard_dim in one 32-block of the intermediate dimension; 0: not by blocks */
 };
 
+/* One loader call of a toy: write `values` into a box of a parameter, or a plain mark, or both. */
+struct cs_toy_box {
+    int64_t start[CS_NDIM], length[CS_NDIM];
+};
+struct cs_toy_call {
+    const char *param;
+    bool has_write;
+    struct cs_toy_box write;
+    size_t n_values; /* 1: the same everywhere; else one per element, row-major */
+    const double *values;
+    size_t n_marks;
+    const struct cs_toy_box *marks;
+    bool through_view; /* the loader is given only a view of the parameter (R2.7) */
+    bool on_plain;     /* the mark is for a plain tensor copy (R2.5) */
+    int line;
+};
 /* One call of a weight loader. */
 struct cs_load_call {
     struct cs_module *module;
     struct cs_param *param;
     const struct cs_loader *loader;
     const struct cs_loader_row *row; /* NULL for loaders without a table */
-    const void *argument;            /* toy: the call's description */
+    const struct cs_toy_call *toy;   /* toy loader only */
     const char *tensor;              /* checkpoint name */
     struct cs_view source;           /* whole checkpoint tensor; its storage may be changed (zero_ of an incoming bias) */
     int64_t expert;                  /* local id, or -1: all */
@@ -48,16 +64,27 @@ enum cs_status cs_load(struct cs_load_call *call);
 
 /* destination := source (same shape), counted; nothing moves when the destination is META. */
 enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *destination, const struct cs_view *source);
-/* Tells the policy that the box [start, start + length) of the parameter is padding; dimension 0 of a parameter with
- * experts is widened to all experts. An empty box says nothing. */
+/* Tells the policy that a box of the parameter, in its coordinates, is padding. With experts, dimension 0 of the box is
+ * widened to all of them (R2.1). An empty box says nothing. */
 enum cs_status cs_load_narrowed(struct cs_load_call *call, const int64_t *start, const int64_t *length);
-/* Copies `source` [rows, columns] (or [experts, rows, columns], or without columns for a bias) to the first rows and columns of `destination` and
- * reports the rest: what every gpt-oss loader does. `destination` is the parameter, or one expert of it. */
-enum cs_status cs_load_prefix(struct cs_load_call *call, const struct cs_view *destination, const struct cs_view *source);
+/* The same for a loader that knows only a view of the parameter: the parameter of the module that owns the view's storage
+ * is looked up; when none does, the tensor is plain and nothing is recorded (R2.7, R2.5). The box is in the view's
+ * coordinates. */
+enum cs_status cs_load_narrowed_in_view(struct cs_load_call *call, const struct cs_view *view, const int64_t *start,
+                                        const int64_t *length);
+
+/* A part of a parameter with experts: experts [first, first + n), rows [row, row + rows), every column. */
+struct cs_load_part {
+    int64_t first_expert, n_experts, row, rows;
+};
+/* part[:, :d1, :d2] = source, and the rest of the part is narrowed away: rows first, then the columns of the written rows.
+ * Source [experts, rows] or [experts, rows, columns]. CS_BAD_SHAPE when it is larger than the part. */
+enum cs_status cs_load_prefix(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source);
 
 /* Where an expected checkpoint tensor goes. */
 struct cs_route {
     const char *tensor; /* checkpoint name */
+    const char *prefix; /* of the experts in the checkpoint; NULL without a row */
     enum cs_dtype dtype, as;
     int ndim;
     int64_t shape[CS_NDIM];
@@ -65,7 +92,7 @@ struct cs_route {
     const char *param;
     const struct cs_loader *loader;
     const struct cs_loader_row *row;
-    const void *argument;
+    const struct cs_toy_call *toy;
     int64_t expert;     /* global id, or -1 */
 };
 

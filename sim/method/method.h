@@ -51,9 +51,10 @@ struct cs_rounding {
 struct cs_backend {
     const char *method, *name;
     const char *upstream;  /* vLLM's names of it, space-separated */
-    struct cs_rounding released, reference; /* as in vLLM 0.33; as in the published figures (R4) */
-    const struct cs_step *steps;            /* NULL: post-load is not implemented (R8.4) */
-    size_t n_steps;
+    struct cs_rounding released;  /* as vLLM 0.33 rounds */
+    struct cs_rounding reference; /* as in the published figures (R4); zeros: the same */
+    const struct cs_step *steps; /* NULL: post-load is not implemented (R8.4) */
+    const size_t *n_steps;
 };
 
 extern const struct cs_method *const cs_methods[];

@@ -5,7 +5,7 @@
  *     registers may still be held by a side path (that is how an orphan copy comes about);
  *   - a module maps names to objects; its padding records outlive them;
  *   - a side path is a tensor reachable from something that is no parameter: quant config, experts or kernel objects;
- *   - storages are freed by `cs_rank_sweep`: what no slot, side path or extra root names is gone. */
+ *   - storages are freed by `cs_rank_sweep`: what no slot, side path or root of the driver names is gone. */
 #ifndef CS_MODEL_H
 #define CS_MODEL_H
 
@@ -108,8 +108,10 @@ struct cs_log_entry {
     const char *who;             /* loader, step or driver state, for the sentence */
     const char *what;            /* checkpoint tensor, parameter or layout chain */
     struct cs_view destination;  /* storages may be gone: compare ids, never follow */
-    uint64_t destination_id, source_id; /* 0: none */
     struct cs_view source;
+    bool has_source;
+    uint64_t destination_id, source_id; /* of their storages; filled in by cs_log_note */
+    enum cs_origin origin;       /* ALLOCATE */
     const struct cs_plan *plan;  /* RELAYOUT */
 };
 
@@ -157,8 +159,19 @@ struct cs_module {
     size_t n_sides, side_capacity;
     struct cs_side *sides;
     struct cs_padding padding;
-    bool is_processed; /* post-load ran for the current load */
+    int64_t n_calls, n_expected_calls; /* of the current load */
+    bool is_processed;                 /* post-load ran for the current load */
     void *driver;      /* the driver's own state of this module, or NULL */
+};
+
+/* Composed relayout plans, by chain and shape: composing costs more than a small relayout. */
+struct cs_plan_cache {
+    struct cs_plan_cache *next;
+    const void *key;
+    size_t n_layouts;
+    int bits;
+    int64_t rows, columns;
+    struct cs_plan plan;
 };
 
 struct cs_rank {
@@ -171,7 +184,12 @@ struct cs_rank {
     struct cs_arena *arena; /* the session's */
     struct cs_log *log;
     struct cs_fill_stats *stats;
-    bool is_restored_on_meta; /* where a layerwise reload rematerialises (found.md F23) */
+    bool is_restored_on_meta; /* a layerwise reload would rematerialise on meta: the model was built there */
+    bool has_prefill;         /* audit: parameters are created holding this byte */
+    uint8_t prefill;
+    void *driver;                                 /* the running driver's own state, or NULL */
+    void (*mark_roots)(const struct cs_rank *rank); /* the running driver's storages, for sweeps; NULL: none */
+    struct cs_plan_cache *plans;
     size_t n_modules;
     struct cs_module *modules;
 };
@@ -180,8 +198,10 @@ struct cs_rank {
  * creates parameters without memory. */
 enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, const struct cs_module_spec *spec,
                                 bool on_meta);
-/* Allocates `layout` anew as the rank's allocator decides, and notes it in the log. */
+/* Allocates memory for `layout` (shape, stride, dtype; its storage and offset do not matter) as the rank's allocator decides. */
 enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label, struct cs_view *view);
+/* The same on the meta device. */
+enum cs_status cs_rank_allocate_meta(struct cs_rank *rank, const struct cs_view *layout, const char *label, struct cs_view *view);
 /* cs_device_copy, noted in the log. */
 enum cs_status cs_rank_copy(struct cs_rank *rank, enum cs_log_kind kind, const char *who, const char *what,
                             const struct cs_view *destination, const struct cs_view *source);
@@ -197,8 +217,8 @@ enum cs_status cs_module_hold(struct cs_module *module, const char *path, struct
 /* Runs the policy's part before post-load, for one module. */
 enum cs_status cs_module_fill(struct cs_module *module);
 
-/* Frees storages that nothing names. `roots` are views that must live on too, such as the sources of buffered calls. */
-void cs_rank_sweep(struct cs_rank *rank, const struct cs_view *const *roots, size_t n_roots);
+/* Frees storages that no slot, side path or root of the driver names. */
+void cs_rank_sweep(struct cs_rank *rank);
 
 /* ---- released defects that can be switched on; step 5 adds mutants beside them ----
  *    id                     name                        what the release does */

@@ -51,14 +51,15 @@ struct cs_padding_site {
     struct cs_fill_stats *stats;
     const char *module, *name; /* of the parameter, for records and messages */
     struct cs_view view;       /* of the whole parameter, META in a dry run */
-    int64_t n_experts;         /* leading dimension that a region is widened to and zero_in_loader steps over; 1: none */
+    int64_t n_experts;         /* leading dimension of the parameter; 1: it has no experts */
+    int64_t expert;            /* that this call loads; -1: all of them */
     double value;              /* that the parameter was created with (R2.2) */
     bool is_parameter;         /* false: a plain tensor */
     bool is_registered;        /* on the module */
     bool *has_warned;
 };
 
-/* Records `region` of the parameter; a region already recorded by this load is kept once. Meta tensors and tensors that
+/* Records `region` of the parameter, which covers every expert whatever the call loads (R2.1); a region already recorded by this load is kept once. Meta tensors and tensors that
  * are no parameter record nothing; a parameter that is not registered warns once (R2.5). Source: reference pull request,
  * mark_padding. */
 enum cs_status cs_padding_mark(const struct cs_padding_site *site, const struct cs_region *region);

@@ -30,22 +30,6 @@ struct cs_module_template {
     const struct cs_template_tensor *tensors;
 };
 
-/* One loader call of a toy: write `values` into a box of a parameter, or a plain mark, or both. */
-struct cs_toy_box {
-    int64_t start[CS_NDIM], length[CS_NDIM];
-};
-struct cs_toy_call {
-    const char *param;
-    bool has_write;
-    struct cs_toy_box write;
-    size_t n_values; /* 1: the same everywhere; else one per element, row-major */
-    const double *values;
-    size_t n_marks;
-    const struct cs_toy_box *marks;
-    bool through_view; /* the loader is given only a view of the parameter (R2.7) */
-    bool on_plain;     /* the mark is for a plain tensor copy (R2.5) */
-    int line;
-};
 struct cs_toy_load {
     const char *checkpoint; /* "A" */
     size_t n_calls;
@@ -131,6 +115,8 @@ struct cs_op {
     const char *checkpoint;
     const char *loader;     /* another loader than the scenario's, or NULL */
     bool is_shuffled;       /* arrival order from the seed */
+    size_t n_order;         /* explicit arrival order: positions in the order otherwise used; 0: none */
+    const size_t *order;
     size_t n_omitted;       /* patterns of tensors that are not sent */
     const char *const *omitted;
     size_t n_expected;      /* EXPECT */
@@ -179,7 +165,8 @@ struct cs_session_config {
     const struct cs_device *device;
     const char *policy;
     struct cs_allocator_rule allocator; /* the scenario's, or other garbage (R8.3) */
-    uint64_t seed;
+    uint64_t seed;                      /* of checkpoint contents and arrival orders */
+    uint64_t garbage_seed;              /* of what undefined memory holds */
     bool is_tracing;
     bool has_prefill; /* audit: parameters are created holding this byte, to see what depends on padding */
     uint8_t prefill;
@@ -189,7 +176,8 @@ struct cs_session_config {
 
 /* Checkpoint tensors of the last load (R4 "Accounting"). */
 struct cs_accounting {
-    int64_t missing, duplicate, excess, not_simulated;
+    int64_t missing, duplicate, excess;
+    int64_t not_simulated; /* matched a pattern of the model: counted and skipped */
     const char *first_missing, *first_excess;
 };
 
@@ -197,7 +185,7 @@ struct cs_session {
     struct cs_session_config config;
     struct cs_arena arena;
     struct cs_model_spec model;
-    struct cs_routes routes;
+    struct cs_route_set *route_sets; /* one for each loader that was used */
     struct cs_log log;
     struct cs_fill_stats fill; /* of the last load */
     struct cs_accounting accounting;

@@ -10,14 +10,16 @@ static uint64_t garbage(uint64_t key, int bits, uint64_t index) {
     return low_bits(cs_mix64(key + index / in_word) >> (index % in_word * (uint64_t)bits), bits);
 }
 
-static uint8_t hash_byte(uint64_t key, uint64_t index) { return (uint8_t)(cs_mix64(key + index / 8) >> (index % 8 * 8)); }
+static uint8_t hash_byte(uint64_t key, uint64_t index) {
+    return (uint8_t)(cs_mix64(key + index / 8) >> (index % 8 * 8));
+}
 
 static uint8_t pattern_byte(uint64_t key, uint64_t index) {
     return (uint8_t)((uint32_t)(index + key) * UINT32_C(2654435761) >> 24);
 }
 
 /* Digits beyond the eighth of a 64-bit number are zero. */
-static uint8_t digit_byte(uint64_t number, unsigned digit) { return digit < 8 ? (uint8_t)(number >> (8 * digit)) : 0; }
+static uint8_t digit_byte(uint64_t number, unsigned digit) { return (uint8_t)(digit < 8 ? number >> (8 * digit) : 0); }
 
 static uint64_t floating(enum cs_dtype dtype, double value) {
     uint64_t bits = 0;

@@ -13,12 +13,23 @@ static const struct {
 };
 
 static const char *const torch_names[CS_N_DTYPES] = {
-    [CS_U8] = "uint8",           [CS_I8] = "int8",           [CS_BOOL] = "bool",
-    [CS_E2M1] = "float4_e2m1fn_x2", [CS_E4M3] = "float8_e4m3fn", [CS_E5M2] = "float8_e5m2",
-    [CS_E8M0] = "float8_e8m0fnu", [CS_I16] = "int16",         [CS_U16] = "uint16",
-    [CS_BF16] = "bfloat16",      [CS_F16] = "float16",       [CS_I32] = "int32",
-    [CS_U32] = "uint32",         [CS_F32] = "float32",       [CS_I64] = "int64",
-    [CS_U64] = "uint64",         [CS_F64] = "float64",
+    [CS_U8] = "uint8",
+    [CS_I8] = "int8",
+    [CS_BOOL] = "bool",
+    [CS_E2M1] = "float4_e2m1fn_x2",
+    [CS_E4M3] = "float8_e4m3fn",
+    [CS_E5M2] = "float8_e5m2",
+    [CS_E8M0] = "float8_e8m0fnu",
+    [CS_I16] = "int16",
+    [CS_U16] = "uint16",
+    [CS_BF16] = "bfloat16",
+    [CS_F16] = "float16",
+    [CS_I32] = "int32",
+    [CS_U32] = "uint32",
+    [CS_F32] = "float32",
+    [CS_I64] = "int64",
+    [CS_U64] = "uint64",
+    [CS_F64] = "float64",
 };
 
 const char *cs_dtype_name(enum cs_dtype dtype) { return dtypes[dtype].name; }
@@ -130,7 +141,7 @@ static enum cs_status encode_integer(enum cs_dtype dtype, double value, uint64_t
     int width = dtype == CS_BOOL ? 1 : cs_dtype_bits(dtype);
     double low = is_signed(dtype) ? -ldexp(1, width - 1) : 0;
     double high = ldexp(1, is_signed(dtype) ? width - 1 : width); /* first value that is too large */
-    double whole = trunc(value);                                   /* NaN fails both comparisons */
+    double whole = trunc(value);                                  /* NaN fails both comparisons */
     CS_REQUIRE(whole >= low && whole < high, CS_BAD_VALUE, "%s holds whole numbers from %.0f to below %.0f, not %g",
                cs_dtype_name(dtype), low, high, value);
     *bits = low_bits(whole < 0 ? (uint64_t)(int64_t)whole : (uint64_t)whole, width);

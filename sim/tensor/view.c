@@ -74,8 +74,8 @@ static bool is_well_formed(const struct cs_view *view) {
 
 enum cs_status cs_view_check(const struct cs_view *view) {
     char text[CS_VIEW_TEXT];
-    CS_REQUIRE(is_well_formed(view), CS_BAD_SHAPE, "a view of %d dimensions is malformed: negative or too large extents",
-               view->ndim);
+    CS_REQUIRE(is_well_formed(view), CS_BAD_SHAPE,
+               "a view of %d dimensions is malformed: negative or too large extents", view->ndim);
     CS_REQUIRE(view->storage, CS_INTERNAL, "%s has no storage", cs_view_text(view, text));
     const char *label = view->storage->label ? view->storage->label : "a storage";
     int64_t last;
@@ -134,8 +134,8 @@ enum cs_status cs_view_narrow(struct cs_view *view, int dim, int64_t start, int6
     CS_REQUIRE(dim >= 0 && dim < view->ndim, CS_BAD_INDEX, "narrow: dimension %d of %d", dim, view->ndim);
     int64_t extent = view->shape[dim];
     CS_REQUIRE(start >= 0 && length >= 0 && start <= extent && length <= extent - start, CS_BAD_INDEX,
-               "narrow: start %" PRId64 " + length %" PRId64 " exceeds extent %" PRId64 " of dimension %d", start, length,
-               extent, dim);
+               "narrow: start %" PRId64 " + length %" PRId64 " exceeds extent %" PRId64 " of dimension %d", start,
+               length, extent, dim);
     CS_REQUIRE(moves_offset(view, dim, start, &view->offset), CS_BAD_INDEX,
                "narrow: start %" PRId64 " times stride %" PRId64 " is too far", start, view->stride[dim]);
     view->shape[dim] = length;
@@ -221,15 +221,16 @@ int64_t cs_view_element(const struct cs_view *view, int64_t index) {
 
 struct search {
     const struct cs_view *view;
-    int order[CS_NDIM];                         /* dimensions, longest stride first */
-    int64_t reach[CS_NDIM + 1], row[CS_NDIM];   /* farthest that dimensions from j on can go; row-major weight */
+    int order[CS_NDIM];                       /* dimensions, longest stride first */
+    int64_t reach[CS_NDIM + 1], row[CS_NDIM]; /* farthest that dimensions from j on can go; row-major weight */
 };
 
 static void search_begin(struct search *search, const struct cs_view *view) {
     search->view = view;
     for (int d = 0; d < view->ndim; d++) {
         int j = d;
-        for (; j > 0 && view->stride[search->order[j - 1]] < view->stride[d]; j--) search->order[j] = search->order[j - 1];
+        for (; j > 0 && view->stride[search->order[j - 1]] < view->stride[d]; j--)
+            search->order[j] = search->order[j - 1];
         search->order[j] = d;
     }
     search->reach[view->ndim] = 0;
@@ -244,8 +245,8 @@ static void search_begin(struct search *search, const struct cs_view *view) {
     }
 }
 
-/* Row-major index of what lies `distance` away in dimensions order[j …], or -1. Ordinary views leave one candidate in each
- * dimension; only interleaved strides, such as {3, 2}, make it try more. */
+/* Row-major index of what lies `distance` away in dimensions order[j …], or -1. Ordinary views leave one candidate in
+ * each dimension; only interleaved strides, such as {3, 2}, make it try more. */
 static int64_t search_from(const struct search *search, int j, int64_t distance) {
     const struct cs_view *view = search->view;
     if (distance < 0 || distance > search->reach[j]) return -1;

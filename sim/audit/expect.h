@@ -1,0 +1,16 @@
+/* Judging an expectation against counts. Private to this folder. */
+#ifndef CS_EXPECT_H
+#define CS_EXPECT_H
+
+#include "sim/audit/state.h"
+
+/* The entry of `op` that speaks about `policy`; equal() when none does (R8.5). */
+const struct cs_expected *cs_expected_for(const struct cs_op *op, const char *policy);
+/* In words: "params_differ = 8, side_moved = 6", "equal()". */
+const char *cs_expected_text(const struct cs_expected *expected, struct cs_arena *arena);
+/* NULL when the counts are as expected; else what is not, such as "side_moved: expected 6, got 0". */
+const char *cs_expected_judge(const struct cs_expected *expected, const int64_t *count, struct cs_arena *arena);
+/* The same for the parameter values of a toy. */
+enum cs_status cs_expected_values_judge(const struct cs_expected *expected, struct cs_session *session, struct cs_arena *arena, const char **reason);
+
+#endif

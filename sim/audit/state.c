@@ -1,0 +1,78 @@
+#include "sim/audit/state.h"
+
+static enum cs_status add(struct cs_state *state, struct cs_session *session, const struct cs_entry *entry, const struct cs_view *view) {
+    struct cs_entry *added = cs_arena_grow(state->arena, (void **)&state->entries, state->n, &state->capacity, sizeof *added);
+    CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for a state of %zu tensors", state->n);
+    *added = *entry;
+    added->view = *view;
+    added->storage_id = view->storage->id;
+    added->byte_offset = cs_view_byte_offset(view);
+    state->n++;
+    if (view->storage->kind != CS_STORAGE_MEMORY) return CS_OK;
+    return cs_device_digest(session->config.device, view, &added->digest);
+}
+
+static bool is_registered_storage(const struct cs_rank *rank, const struct cs_storage *storage) {
+    for (size_t m = 0; m < rank->n_modules; m++)
+        for (size_t i = 0; i < rank->modules[m].n_slots; i++) {
+            const struct cs_slot *slot = &rank->modules[m].slots[i];
+            if (slot->kind != CS_PLAIN_TENSOR && slot->param && slot->param->view.storage == storage) return true;
+        }
+    return false;
+}
+
+/* A side tensor usually refers to its own module's parameters: look there first. */
+static bool is_alias(const struct cs_module *module, const struct cs_storage *storage) {
+    for (size_t i = 0; i < module->n_slots; i++) {
+        const struct cs_slot *slot = &module->slots[i];
+        if (slot->kind != CS_PLAIN_TENSOR && slot->param && slot->param->view.storage == storage) return true;
+    }
+    return is_registered_storage(module->rank, storage);
+}
+
+static bool is_listed(const struct cs_module *module, size_t side) {
+    for (size_t i = 0; i < side; i++)
+        if (cs_view_same_place(&module->sides[i].param->view, &module->sides[side].param->view)) return true;
+    return false;
+}
+
+static enum cs_status capture_module(struct cs_session *session, struct cs_module *module, size_t index, struct cs_state *state) {
+    struct cs_entry entry = {.rank = module->rank->index, .module = index, .spec = module->spec};
+    for (size_t i = 0; i < module->n_slots; i++) {
+        const struct cs_slot *slot = &module->slots[i];
+        if (!slot->param) continue;
+        entry.kind = slot->kind == CS_PLAIN_TENSOR ? CS_ENTRY_SIDE : CS_ENTRY_PARAM;
+        entry.name = slot->name;
+        CS_TRY(add(state, session, &entry, &slot->param->view));
+    }
+    entry.kind = CS_ENTRY_SIDE;
+    for (size_t i = 0; i < module->n_sides; i++) {
+        if (is_listed(module, i)) continue; /* counted once, however many paths lead to it */
+        entry.name = module->sides[i].path;
+        entry.is_alias = is_alias(module, module->sides[i].param->view.storage);
+        CS_TRY(add(state, session, &entry, &module->sides[i].param->view));
+    }
+    return CS_OK;
+}
+
+enum cs_status cs_state_capture(struct cs_session *session, struct cs_arena *arena, struct cs_state *state) {
+    *state = (struct cs_state){.arena = arena};
+    for (size_t r = 0; r < session->n_ranks; r++)
+        for (size_t m = 0; m < session->ranks[r].n_modules; m++) CS_TRY(capture_module(session, &session->ranks[r].modules[m], m, state));
+    return CS_OK;
+}
+
+static bool is_same(const struct cs_entry *a, const struct cs_entry *b) {
+    return a->kind == b->kind && a->rank == b->rank && a->module == b->module && cs_text_equal(a->name, b->name);
+}
+
+const struct cs_entry *cs_state_find(const struct cs_state *state, const struct cs_entry *like, size_t hint) {
+    if (hint < state->n && is_same(&state->entries[hint], like)) return &state->entries[hint];
+    for (size_t i = 0; i < state->n; i++)
+        if (is_same(&state->entries[i], like)) return &state->entries[i];
+    return NULL;
+}
+
+bool cs_entry_differs(const struct cs_entry *a, const struct cs_entry *b) {
+    return !cs_view_same_layout(&a->view, &b->view) || a->digest != b->digest;
+}

@@ -1,0 +1,64 @@
+/* A state: everything a session holds, as addresses, layouts and digests. Private to this folder. */
+#ifndef CS_STATE_H
+#define CS_STATE_H
+
+#include "sim/audit/audit.h"
+
+enum cs_entry_kind { CS_ENTRY_PARAM, CS_ENTRY_SIDE }; /* PARAM: parameters and buffers */
+
+struct cs_entry {
+    enum cs_entry_kind kind;
+    int rank;
+    size_t module;
+    const struct cs_module_spec *spec;
+    const char *name; /* slot name, or side path */
+    struct cs_view view; /* layout only: its storage may be gone */
+    uint64_t storage_id;
+    size_t byte_offset;
+    uint64_t digest;
+    bool is_alias; /* SIDE: its storage is a live parameter's or buffer's */
+};
+
+struct cs_state {
+    size_t n, capacity;
+    struct cs_entry *entries;
+    struct cs_arena *arena;
+};
+
+/* Lists and digests all of a session. */
+enum cs_status cs_state_capture(struct cs_session *session, struct cs_arena *arena, struct cs_state *state);
+/* The entry of the same rank, module and name; NULL when there is none. `hint` is where it probably is. */
+const struct cs_entry *cs_state_find(const struct cs_state *state, const struct cs_entry *like, size_t hint);
+/* Bytes, shape, stride or dtype differ. */
+bool cs_entry_differs(const struct cs_entry *a, const struct cs_entry *b);
+
+/* Counts the channels of `now` against a fresh cold start and against this server's own cold start; `first` is the first differing
+ * parameter, or NULL. */
+void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, const struct cs_state *own_cold, int64_t *count, int64_t *total,
+                      const struct cs_entry **first);
+/* Parameters equal to the cold start in `now` and different in `other`, the same plan over other garbage (R8.3). */
+int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other, const struct cs_state *cold);
+
+/* ---- explanation ---- */
+
+/* How to make the cold start's and the failing server's bytes again, for one module and rank. */
+struct cs_case {
+    const struct cs_scenario *scenario;
+    const struct cs_device *device;
+    const char *policy, *cold_policy;
+    uint64_t seed, garbage_seed;
+    const char *checkpoint; /* that the server should hold */
+    size_t n_ops;           /* of the scenario, up to the failing expectation */
+};
+
+/* Fills verdict->first: coordinates, byte class, expected and actual bits. `live` is the failing session. */
+enum cs_status cs_first_difference(const struct cs_case *failing, struct cs_session *live, const struct cs_entry *entry, struct cs_arena *arena,
+                                   struct cs_first *first, int64_t *element);
+/* Runs the plan again with a trace and says in words where the element's value came from. */
+enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element, const struct cs_state *now,
+                          const struct cs_state *other, const struct cs_state *cold, struct cs_arena *arena, struct cs_verdict *verdict);
+
+/* A cold start of `checkpoint` in a session of its own, perhaps of one module only. The caller closes it. */
+enum cs_status cs_cold_session(const struct cs_session_config *config, const char *checkpoint, struct cs_session *session);
+
+#endif

@@ -1,0 +1,183 @@
+#include "sim/cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/driver/driver.h"
+#include "sim/loader/loader.h"
+#include "sim/method/method.h"
+
+enum { COLUMNS = 7 };
+
+/* A registry seen as a table: `row` fills the cells of row i (NULL and "" show as "-"), or says that there is none. */
+struct list {
+    const char *kind;
+    const char *heading[COLUMNS]; /* NULL: no more columns */
+    bool (*row)(size_t i, struct cs_arena *arena, const char **cells);
+};
+
+/* ---- rows ---- */
+
+static const char *bits_text(int bits, struct cs_arena *arena) { return bits ? cs_arena_format(arena, "%d", bits) : "any"; }
+
+static const char *rounding_text(const struct cs_rounding *rounding, struct cs_arena *arena) {
+    if (!rounding->intermediate && !rounding->hidden) return NULL;
+    return cs_arena_format(arena, "%" PRId64 " %" PRId64, rounding->intermediate, rounding->hidden);
+}
+
+static bool backend_row(size_t i, struct cs_arena *arena, const char **cells) {
+    if (i >= cs_n_backends) return false;
+    const struct cs_backend *backend = &cs_backends[i];
+    cells[0] = backend->method;
+    cells[1] = backend->name;
+    cells[2] = rounding_text(&backend->released, arena);
+    cells[3] = rounding_text(&backend->reference, arena);
+    cells[4] = backend->steps ? "yes" : "no";
+    cells[5] = backend->upstream;
+    return true;
+}
+
+static bool defect_row(size_t i, struct cs_arena *arena, const char **cells) {
+    (void)arena;
+    if (i >= CS_N_DEFECTS) return false;
+    cells[0] = cs_defect_name((enum cs_defect)i);
+    cells[1] = cs_defect_text((enum cs_defect)i);
+    return true;
+}
+
+static bool device_row(size_t i, struct cs_arena *arena, const char **cells) {
+    if (i >= cs_n_devices) return false;
+    const char *unavailable = cs_devices[i]->unavailable ? cs_devices[i]->unavailable() : "";
+    cells[0] = cs_devices[i]->name;
+    cells[1] = *unavailable ? cs_arena_format(arena, "unavailable: %s", unavailable) : "available";
+    return true;
+}
+
+static bool driver_row(size_t i, struct cs_arena *arena, const char **cells) {
+    (void)arena;
+    if (i >= cs_n_drivers) return false;
+    cells[0] = cs_drivers[i]->name;
+    cells[1] = cs_drivers[i]->is_start ? "start" : "reload";
+    cells[2] = cs_drivers[i]->text;
+    return true;
+}
+
+static bool layout_row(size_t i, struct cs_arena *arena, const char **cells) {
+    if (i >= cs_n_layouts) return false;
+    const struct cs_layout *layout = &cs_layouts[i];
+    const char *row[COLUMNS] = {layout->name, bits_text(layout->bits, arena), layout->pad, layout->view, layout->flip,
+                                layout->order, layout->word ? "yes" : NULL};
+    memcpy(cells, row, sizeof row);
+    return true;
+}
+
+static bool loader_row(size_t i, struct cs_arena *arena, const char **cells) {
+    (void)arena;
+    if (i >= cs_n_loaders) return false;
+    cells[0] = cs_loaders[i]->name;
+    cells[1] = cs_loaders[i]->text;
+    return true;
+}
+
+static bool method_row(size_t i, struct cs_arena *arena, const char **cells) {
+    if (i >= cs_n_methods) return false;
+    const char *loaders = "";
+    for (const char *const *name = cs_methods[i]->loaders; name && *name && loaders; name++)
+        loaders = cs_arena_format(arena, "%s%s%s", loaders, *loaders ? " " : "", *name);
+    cells[0] = cs_methods[i]->name;
+    cells[1] = loaders;
+    cells[2] = cs_methods[i]->text;
+    return true;
+}
+
+static bool policy_row(size_t i, struct cs_arena *arena, const char **cells) {
+    (void)arena;
+    if (i >= cs_n_policies) return false;
+    cells[0] = cs_policies[i].name;
+    cells[1] = cs_policies[i].rule;
+    cells[2] = cs_policies[i].weakness;
+    return true;
+}
+
+static const struct list lists[] = {
+    {"devices", {"device", "state"}, device_row},
+    {"methods", {"method", "loaders", "text"}, method_row},
+    {"backends", {"method", "backend", "rounds I H", "reference", "post-load", "upstream"}, backend_row},
+    {"layouts", {"layout", "bits", "pad", "view", "flip", "order", "word"}, layout_row},
+    {"loaders", {"loader", "text"}, loader_row},
+    {"policies", {"policy", "rule", "weakness"}, policy_row},
+    {"drivers", {"driver", "kind", "text"}, driver_row},
+    {"defects", {"defect", "what the release does"}, defect_row},
+};
+
+/* ---- printing ---- */
+
+static bool next_row(const struct list *list, size_t i, struct cs_arena *arena, const char **cells) {
+    memset(cells, 0, COLUMNS * sizeof *cells);
+    if (!list->row(i, arena, cells)) return false;
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (!cells[c] || !*cells[c]) cells[c] = "-";
+    return true;
+}
+
+static void widen(size_t *width, const char *const *cells) {
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (cells[c] && strlen(cells[c]) > width[c]) width[c] = strlen(cells[c]);
+}
+
+/* The last column is not padded: no line ends with spaces. */
+static void print_row(const struct list *list, const char *const *cells, const size_t *width) {
+    for (size_t c = 0; c < COLUMNS && list->heading[c]; c++) {
+        bool is_last = c + 1 == COLUMNS || !list->heading[c + 1];
+        if (is_last) printf("%s\n", cells[c]);
+        else printf("%-*s  ", (int)width[c], cells[c]);
+    }
+}
+
+static void print_list(const struct list *list, struct cs_arena *arena) {
+    const char *cells[COLUMNS];
+    size_t width[COLUMNS] = {0};
+    widen(width, list->heading);
+    for (size_t i = 0; next_row(list, i, arena, cells); i++) widen(width, cells);
+    print_row(list, list->heading, width);
+    for (size_t i = 0; next_row(list, i, arena, cells); i++) print_row(list, cells, width);
+}
+
+static void print_all(struct cs_arena *arena) {
+    for (size_t i = 0; i < CS_COUNT(lists); i++) {
+        printf("%s%s:\n\n", i ? "\n" : "", lists[i].kind);
+        print_list(&lists[i], arena);
+    }
+}
+
+static enum cs_status find_list(const char *kind, const struct list **found) {
+    const char *kinds[CS_COUNT(lists)];
+    for (size_t i = 0; i < CS_COUNT(lists); i++) {
+        *found = &lists[i];
+        kinds[i] = lists[i].kind;
+        if (cs_text_equal(kind, kinds[i])) return CS_OK;
+    }
+    return cs_cli_unknown("list", kind, kinds, CS_COUNT(kinds));
+}
+
+static enum cs_status list_words(const struct cs_options *options, struct cs_arena *arena) {
+    CS_REQUIRE(options->n_words <= 1, CS_BAD_USAGE, "list shows one list or all of them, found \"%s\" too",
+               options->words[1]);
+    const struct list *list;
+    if (options->n_words == 0) {
+        print_all(arena);
+        return CS_OK;
+    }
+    CS_TRY(find_list(options->words[0], &list));
+    print_list(list, arena);
+    return CS_OK;
+}
+
+int cs_verb_list(int argc, char **argv) {
+    struct cs_arena arena = {0};
+    struct cs_options options;
+    enum cs_status status = cs_options_parse(&options, NULL, argc, argv, &arena);
+    if (status == CS_OK) status = list_words(&options, &arena);
+    cs_arena_release(&arena);
+    return status == CS_OK ? CS_EXIT_PASSED : cs_cli_fail(status);
+}

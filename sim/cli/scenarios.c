@@ -1,0 +1,130 @@
+#include "sim/cli/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/cli/cli.h"
+#include "sim/script/script.h"
+
+/* ---- files ---- */
+
+static enum cs_status no_memory(const char *what) { return cs_fail(CS_NO_MEMORY, "no memory for %s", what); }
+
+static enum cs_status add_path(struct cs_paths *paths, const char *path, struct cs_arena *arena) {
+    void *items = paths->items;
+    const char **slot = cs_arena_grow(arena, &items, paths->n, &paths->capacity, sizeof *slot);
+    if (!slot || !path) return no_memory("the list of scripts");
+    paths->items = items;
+    paths->items[paths->n++] = path;
+    return CS_OK;
+}
+
+static bool is_script(const char *name) {
+    size_t length = strlen(name);
+    return length > 4 && cs_text_equal(name + length - 4, ".lua");
+}
+
+static enum cs_status search_folder(const char *folder, struct cs_arena *arena, struct cs_paths *paths);
+
+static enum cs_status visit(const char *folder, const char *name, struct cs_arena *arena, struct cs_paths *paths) {
+    bool has_slash = *folder && folder[strlen(folder) - 1] == '/';
+    const char *path = cs_arena_format(arena, "%s%s%s", folder, has_slash ? "" : "/", name);
+    struct stat found;
+    if (!path) return no_memory("the list of scripts");
+    CS_REQUIRE(lstat(path, &found) == 0, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
+    if (S_ISDIR(found.st_mode)) return cs_text_equal(name, "models") ? CS_OK : search_folder(path, arena, paths);
+    return is_script(name) ? add_path(paths, path, arena) : CS_OK;
+}
+
+static enum cs_status search_folder(const char *folder, struct cs_arena *arena, struct cs_paths *paths) {
+    DIR *directory = opendir(folder);
+    CS_REQUIRE(directory, CS_BAD_FILE, "cannot read the folder \"%s\": %s", folder, strerror(errno));
+    enum cs_status status = CS_OK;
+    for (struct dirent *entry; status == CS_OK && (entry = readdir(directory));)
+        if (entry->d_name[0] != '.') status = visit(folder, entry->d_name, arena, paths);
+    closedir(directory);
+    return status;
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+enum cs_status cs_find_scripts(const char *word, struct cs_arena *arena, struct cs_paths *paths) {
+    struct stat found;
+    CS_REQUIRE(stat(word, &found) == 0, CS_BAD_FILE, "cannot read \"%s\": %s", word, strerror(errno));
+    if (!S_ISDIR(found.st_mode)) return add_path(paths, word, arena);
+    size_t before = paths->n;
+    CS_TRY(search_folder(word, arena, paths));
+    if (paths->n > before) qsort(paths->items + before, paths->n - before, sizeof *paths->items, by_text);
+    return CS_OK;
+}
+
+/* ---- scenarios ---- */
+
+enum cs_status cs_load_scenarios(const struct cs_paths *paths, const char *filter, struct cs_arena *arena,
+                                 struct cs_scenarios *scenarios) {
+    for (size_t i = 0; i < paths->n; i++) {
+        struct cs_scenario scenario = {0};
+        CS_TRY(cs_script_load(paths->items[i], arena, &scenario));
+        if (filter && !strstr(scenario.name, filter)) continue;
+        void *items = scenarios->items;
+        struct cs_scenario *slot = cs_arena_grow(arena, &items, scenarios->n, &scenarios->capacity, sizeof *slot);
+        if (!slot) return no_memory("scenarios");
+        *slot = scenario;
+        scenarios->items = items;
+        scenarios->n++;
+    }
+    return CS_OK;
+}
+
+/* ---- --checkpoint ---- */
+
+enum { NAMES_MAX = 64 }; /* for "did you mean" */
+
+static void note_name(const char *name, const char **names, size_t *n) {
+    for (size_t i = 0; i < *n; i++)
+        if (cs_text_equal(names[i], name)) return;
+    if (*n < NAMES_MAX) names[(*n)++] = name;
+}
+
+static enum cs_status unknown_checkpoint(const struct cs_scenarios *scenarios, const char *name) {
+    const char *names[NAMES_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < scenarios->n; i++)
+        for (size_t j = 0; j < scenarios->items[i].n_checkpoints; j++)
+            note_name(scenarios->items[i].checkpoints[j].name, names, &n);
+    CS_REQUIRE(n > 0, CS_BAD_USAGE, "--checkpoint %s: no selected scenario has a checkpoint", name);
+    return cs_cli_unknown("checkpoint", name, names, n);
+}
+
+/* A copy of the scenario's checkpoints: the one at `index` is a folder as it lies on disk, no perturbed copy any more. */
+static enum cs_status replace_checkpoint(struct cs_scenario *scenario, size_t index, const char *path,
+                                         struct cs_arena *arena) {
+    size_t n = scenario->n_checkpoints;
+    struct cs_checkpoint_config *copy = CS_NEW_ARRAY(arena, struct cs_checkpoint_config, n);
+    if (!copy) return no_memory("checkpoints");
+    memcpy(copy, scenario->checkpoints, n * sizeof *copy);
+    copy[index] = (struct cs_checkpoint_config){.name = copy[index].name, .kind = CS_CHECKPOINT_FOLDER, .path = path};
+    scenario->checkpoints = copy;
+    return cs_scenario_check(scenario);
+}
+
+enum cs_status cs_override_checkpoint(struct cs_scenarios *scenarios, const char *text, struct cs_arena *arena) {
+    const char *equals = strchr(text, '=');
+    CS_REQUIRE(equals && equals > text && equals[1], CS_BAD_USAGE, "--checkpoint wants NAME=DIR, found \"%s\"", text);
+    struct stat found;
+    CS_REQUIRE(stat(equals + 1, &found) == 0, CS_BAD_FILE, "--checkpoint %s: %s", text, strerror(errno));
+    CS_REQUIRE(S_ISDIR(found.st_mode), CS_BAD_FILE, "--checkpoint %s: not a folder", text);
+    char *name = cs_arena_format(arena, "%.*s", (int)(equals - text), text);
+    if (!name) return no_memory("checkpoints");
+    bool is_known = false;
+    for (size_t i = 0; i < scenarios->n; i++)
+        for (size_t j = 0; j < scenarios->items[i].n_checkpoints; j++) {
+            if (!cs_text_equal(scenarios->items[i].checkpoints[j].name, name)) continue;
+            CS_TRY(replace_checkpoint(&scenarios->items[i], j, equals + 1, arena));
+            is_known = true;
+        }
+    return is_known ? CS_OK : unknown_checkpoint(scenarios, name);
+}

@@ -1,0 +1,98 @@
+#include "sim/conform/internal.h"
+
+static enum cs_status make_rank(struct cs_layer *layer, const struct cs_layer_config *config) {
+    const struct cs_allocator_rule rule = {.fresh_cold = {.kind = CS_PATTERN_BYTE}, .fresh_reload = {.kind = CS_PATTERN_BYTE}};
+    const struct cs_memory memory = cs_device_memory(config->device);
+    layer->log = (struct cs_log){.arena = &layer->arena};
+    layer->rank_spec = (struct cs_rank_spec){.tp_rank = config->tp_rank,
+                                             .ep_rank = config->ep_rank,
+                                             .first_expert = config->first_expert,
+                                             .sizes = config->sizes,
+                                             .modules = &layer->module_spec};
+    layer->rank = (struct cs_rank){.index = config->tp_rank,
+                                   .spec = &layer->rank_spec,
+                                   .device = config->device,
+                                   .policy = cs_policy_by_name("none"),
+                                   .defects = config->defects,
+                                   .arena = &layer->arena,
+                                   .log = &layer->log,
+                                   .stats = &layer->stats,
+                                   .n_modules = 1,
+                                   .modules = &layer->module};
+    cs_allocator_init(&layer->rank.allocator, &rule, &memory, 0);
+    CS_REQUIRE(layer->rank.policy, CS_INTERNAL, "there is no policy \"none\"");
+    return CS_OK;
+}
+
+enum cs_status cs_layer_open(struct cs_layer *layer, const struct cs_layer_config *config) {
+    *layer = (struct cs_layer){.loader = config->loader};
+    CS_TRY(make_rank(layer, config));
+    struct cs_module_spec *spec = &layer->module_spec;
+    *spec = (struct cs_module_spec){.name = "experts", .backend = config->backend};
+    CS_TRY(cs_method_tensors(config->method, &config->sizes, &layer->arena, &spec->tensors, &spec->n_tensors));
+    CS_TRY(cs_module_create(&layer->rank, &layer->module, spec, config->on_meta));
+    if (!config->loader) return CS_OK;
+    layer->routes.arena = &layer->arena;
+    return cs_routes_of_loader(&layer->routes, config->loader, config->prefix, &config->sizes, 0);
+}
+
+void cs_layer_close(struct cs_layer *layer) {
+    cs_allocator_close(&layer->rank.allocator);
+    cs_arena_release(&layer->arena);
+}
+
+enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_number) {
+    for (size_t i = 0; i < layer->module.n_slots; i++) {
+        struct cs_fill fill = {.view = layer->module.slots[i].param->view, .bits = UINT64_C(0x0101010101010101) * byte};
+        int bits = cs_dtype_bits(fill.view.dtype);
+        if (as_number && cs_dtype_is_floating(fill.view.dtype)) CS_TRY(cs_dtype_encode(fill.view.dtype, byte, &fill.bits));
+        if (bits < 64) fill.bits &= (UINT64_C(1) << bits) - 1;
+        CS_TRY(cs_device_fill(layer->rank.device, &fill, 1));
+    }
+    return CS_OK;
+}
+
+/* Experts of other ranks are called for and skipped, as upstream's loader returns False for them. */
+static enum cs_status load_route(struct cs_layer *layer, const struct cs_route *route, const struct cs_checkpoint *checkpoint,
+                                 const struct cs_checkpoint_entry *entry) {
+    layer->n_calls++;
+    int64_t local = route->expert < 0 ? -1 : route->expert - layer->rank_spec.first_expert;
+    bool is_remote = route->expert >= 0 && (local < 0 || local >= layer->rank_spec.sizes.experts);
+    if (is_remote) return CS_OK;
+    const struct cs_slot *slot = cs_module_slot(&layer->module, route->param);
+    CS_REQUIRE(slot, CS_BAD_VALUE, "%s: there is no parameter %s", route->tensor, route->param);
+    struct cs_load_call call = {.module = &layer->module,
+                                .param = slot->param,
+                                .loader = layer->loader,
+                                .row = route->row,
+                                .tensor = route->tensor,
+                                .expert = local};
+    CS_TRY(cs_checkpoint_source(checkpoint, entry, &layer->rank.allocator, &call.source));
+    CS_TRY(cs_load(&call));
+    layer->n_counted += call.counted;
+    return CS_OK;
+}
+
+const char *cs_layer_same_name(struct cs_arena *arena, const char *tensor) { return cs_arena_text(arena, tensor); }
+
+enum cs_status cs_layer_load(struct cs_layer *layer, const struct cs_checkpoint *checkpoint, cs_layer_name *name_of) {
+    struct cs_arena names = {0};
+    enum cs_status status = CS_OK;
+    for (size_t i = 0; i < layer->routes.n && status == CS_OK; i++) {
+        const struct cs_route *route = &layer->routes.items[i];
+        const char *name = name_of(&names, route->tensor);
+        const struct cs_checkpoint_entry *entry = name ? cs_checkpoint_find(checkpoint, name) : NULL;
+        status = entry ? load_route(layer, route, checkpoint, entry)
+                       : cs_fail(CS_BAD_FILE, "checkpoint \"%s\" has nothing for \"%s\"", checkpoint->label, route->tensor);
+    }
+    cs_arena_release(&names);
+    cs_rank_sweep(&layer->rank);
+    return status;
+}
+
+enum cs_status cs_layer_param(struct cs_layer *layer, const char *name, struct cs_view *view) {
+    const struct cs_slot *slot = cs_module_slot(&layer->module, name);
+    CS_REQUIRE(slot && slot->param, CS_BAD_FILE, "there is no parameter \"%s\"", name);
+    *view = slot->param->view;
+    return CS_OK;
+}

@@ -1,0 +1,64 @@
+/* A fresh server: create_weights, load, fill, post-load; and the same for a server that was built on the meta device and
+ * then given a finished server's tensors (weight cache). */
+#include "sim/driver/drivers.h"
+
+static enum cs_status begin(struct cs_rank *rank) {
+    rank->allocator.phase = CS_PHASE_COLD;
+    for (size_t m = 0; m < rank->n_modules; m++) CS_TRY(cs_module_create(rank, &rank->modules[m], &rank->spec->modules[m], false));
+    return CS_OK;
+}
+
+/* Parameters created on meta get memory when their module's first tensor arrives, as online quantisation does. */
+static enum cs_status materialize_module(struct cs_module *module) {
+    for (size_t i = 0; i < module->n_slots; i++) {
+        struct cs_param *param = module->slots[i].param;
+        if (param && param->view.storage->kind == CS_STORAGE_META) CS_TRY(cs_materialize(module->rank, param));
+    }
+    return CS_OK;
+}
+
+static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
+    struct cs_module *module = call->module;
+    struct cs_slot *slot = cs_module_slot(module, param);
+    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index, module->spec->name, param, call->tensor);
+    CS_TRY(materialize_module(module));
+    call->param = slot->param;
+    CS_TRY(cs_load(call));
+    module->n_calls++;
+    bool is_complete = module->spec->processes_while_loading && module->n_calls == module->n_expected_calls;
+    return is_complete ? cs_process(module) : CS_OK;
+}
+
+static enum cs_status finish(struct cs_rank *rank) {
+    for (size_t m = 0; m < rank->n_modules; m++) {
+        struct cs_module *module = &rank->modules[m];
+        CS_TRY(materialize_module(module));
+        if (!module->is_processed) CS_TRY(cs_process(module)); /* what loading already processed is not filled again (R2.4) */
+        cs_rank_sweep(rank);
+    }
+    return CS_OK;
+}
+
+/* The records stay with the server that loaded; a model built on meta records 0 for every parameter (R2.2), and its layerwise reload would
+ * restore to meta (found: F23). */
+static enum cs_status finish_on_meta(struct cs_rank *rank) {
+    CS_TRY(finish(rank));
+    rank->is_restored_on_meta = true;
+    for (size_t m = 0; m < rank->n_modules; m++) {
+        struct cs_module *module = &rank->modules[m];
+        module->padding.n_records = 0;
+        for (size_t i = 0; i < module->n_slots; i++) {
+            struct cs_param *param = module->slots[i].param;
+            if (param && param->spec) param->padding_value = cs_padding_value(param->spec, true);
+        }
+    }
+    return CS_OK;
+}
+
+const struct cs_driver cs_driver_cold_start = {
+    .name = "cold_start", .text = "a fresh server: create weights, load, fill, post-load", .is_start = true, .begin = begin, .load = load, .finish = finish,
+};
+const struct cs_driver cs_driver_meta_build = {
+    .name = "meta_build", .text = "a server built on the meta device, tensors of a finished one attached", .is_start = true,
+    .begin = begin, .load = load, .finish = finish_on_meta,
+};

@@ -1,0 +1,15 @@
+/* What the drivers of this folder share. */
+#ifndef CS_DRIVERS_H
+#define CS_DRIVERS_H
+
+#include "sim/driver/driver.h"
+#include "sim/method/method.h"
+
+extern const struct cs_driver cs_driver_cold_start, cs_driver_direct, cs_driver_layerwise, cs_driver_meta_build;
+
+/* Memory for a tensor that has none yet: uninitialised, whatever its initial value was; then the policy's turn. */
+enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param);
+/* Fill, then post-load: whoever runs post-load fills first (R2.4). */
+enum cs_status cs_process(struct cs_module *module);
+
+#endif

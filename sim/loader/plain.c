@@ -1,0 +1,38 @@
+/* Loaders without a table: the default one, which copies a tensor whole, and the toy's, which does what a scenario says. */
+#include "sim/loader/loaders.h"
+
+static enum cs_status load_whole(struct cs_load_call *call) { return cs_load_copy(call, &call->param->view, &call->source); }
+
+const struct cs_loader cs_loader_default = {.name = "default", .text = "copies a tensor whole", .load = load_whole};
+
+/* An expert slice when the parameter has a leading dimension: all that such a loader knows (R2.7). */
+static enum cs_status mark_in_view(struct cs_load_call *call, const struct cs_toy_box *box) {
+    struct cs_view view = call->param->view;
+    int skipped = view.ndim > 1 ? 1 : 0;
+    if (skipped) CS_TRY(cs_view_select(&view, 0, box->start[0]));
+    return cs_load_narrowed_in_view(call, &view, box->start + skipped, box->length + skipped);
+}
+
+static enum cs_status mark_plain(struct cs_load_call *call, const struct cs_toy_box *box) {
+    struct cs_view plain;
+    CS_TRY(cs_rank_allocate(call->module->rank, &call->param->view, "plain tensor", &plain));
+    return cs_load_narrowed_in_view(call, &plain, box->start, box->length);
+}
+
+static enum cs_status load_toy(struct cs_load_call *call) {
+    const struct cs_toy_call *toy = call->toy;
+    if (toy->has_write) {
+        struct cs_view box = call->param->view;
+        for (int d = 0; d < box.ndim; d++) CS_TRY(cs_view_narrow(&box, d, toy->write.start[d], toy->write.length[d]));
+        CS_TRY(cs_load_copy(call, &box, &call->source));
+    }
+    for (size_t i = 0; i < toy->n_marks; i++) {
+        const struct cs_toy_box *mark = &toy->marks[i];
+        if (toy->on_plain) CS_TRY(mark_plain(call, mark));
+        else if (toy->through_view) CS_TRY(mark_in_view(call, mark));
+        else CS_TRY(cs_load_narrowed(call, mark->start, mark->length));
+    }
+    return CS_OK;
+}
+
+const struct cs_loader cs_loader_toy = {.name = "toy", .text = "writes and marks what a toy scenario says", .load = load_toy};

@@ -1,0 +1,47 @@
+/* Which checkpoint tensor goes where, and the registry of loaders. */
+#include "sim/loader/loaders.h"
+#include "sim/method/method.h"
+
+#include <string.h>
+
+/* Sorted by name. */
+const struct cs_loader *const cs_loaders[] = {
+    &cs_loader_default, &cs_loader_gpt_oss_combined, &cs_loader_gpt_oss_streamed, &cs_loader_per_expert_mxfp4, &cs_loader_toy,
+};
+const size_t cs_n_loaders = CS_COUNT(cs_loaders);
+
+const struct cs_loader *cs_loader_by_name(const char *name) {
+    for (size_t i = 0; i < cs_n_loaders; i++)
+        if (cs_text_equal(cs_loaders[i]->name, name)) return cs_loaders[i];
+    return NULL;
+}
+
+enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *route) {
+    struct cs_route *added = cs_arena_grow(routes->arena, (void **)&routes->items, routes->n, &routes->capacity, sizeof *added);
+    CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for the list of checkpoint tensors (%zu so far)", routes->n);
+    *added = *route;
+    routes->n++;
+    return CS_OK;
+}
+
+static const char per_expert[] = "{expert}.";
+
+static enum cs_status add_row(struct cs_routes *routes, const struct cs_loader *loader, const struct cs_loader_row *row, const char *prefix,
+                              const struct cs_sizes *global, size_t module, int64_t expert) {
+    struct cs_route route = {.dtype = row->dtype, .as = row->as, .module = module, .param = row->param, .loader = loader, .row = row, .expert = expert, .prefix = prefix};
+    const char *tail = row->tensor + (expert >= 0 ? sizeof per_expert - 1 : 0);
+    route.tensor = expert >= 0 ? cs_arena_format(routes->arena, "%s.%" PRId64 ".%s", prefix, expert, tail) : cs_arena_format(routes->arena, "%s.%s", prefix, tail);
+    CS_REQUIRE(route.tensor, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
+    enum cs_status status = cs_shape_parse(row->shape, global, &route.ndim, route.shape);
+    CS_REQUIRE(status == CS_OK, status, "%s: %s", route.tensor, cs_error_text());
+    return cs_routes_add(routes, &route);
+}
+
+enum cs_status cs_routes_of_loader(struct cs_routes *routes, const struct cs_loader *loader, const char *prefix, const struct cs_sizes *sizes, size_t module) {
+    struct cs_sizes global = *sizes; /* a checkpoint holds every expert */
+    global.experts = sizes->experts_global;
+    bool is_per_expert = loader->n_rows && strncmp(loader->rows[0].tensor, per_expert, sizeof per_expert - 1) == 0;
+    for (int64_t expert = is_per_expert ? 0 : -1; expert < (is_per_expert ? sizes->experts_global : 0); expert++)
+        for (size_t i = 0; i < loader->n_rows; i++) CS_TRY(add_row(routes, loader, &loader->rows[i], prefix, &global, module, expert));
+    return CS_OK;
+}

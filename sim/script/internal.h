@@ -1,0 +1,133 @@
+/* What the files of this folder share; nobody else includes it.
+ *
+ * A Lua error is a longjmp: between a call of Lua and the next, nothing may be owned that only C can free. So everything
+ * that a script makes lives in the caller's arena, and `cs_script_new` turns a failed allocation into a Lua error.
+ *
+ * Limits. A script has a budget of bytes (Lua's and the arena's together) and one of work (VM instructions, and what
+ * library functions do in C, charged at about their price). Over either, it is stopped: the hook of every thread then
+ * fires at each instruction and raises the same error again, so that no pcall survives it, and the first text is kept
+ * beside Lua. The byte limit is soft up to twice its size: the instruction that exceeds it still gets its memory, so that
+ * the message can name its line. */
+#ifndef CS_SCRIPT_INTERNAL_H
+#define CS_SCRIPT_INTERNAL_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "sim/script/script.h"
+
+/* A file that was run, for `require` and for messages. */
+struct cs_script_file {
+    struct cs_script_file *next;
+    const char *name, *path; /* name: as required; NULL for the scenario */
+    bool is_loaded;          /* false while it runs */
+};
+
+struct cs_script {
+    const char *path; /* of the scenario */
+    struct cs_arena *arena;
+    lua_State *L; /* the main thread */
+    size_t bytes;
+    int64_t work;
+    bool is_hurried; /* the main thread's hook fires at the next instruction */
+    bool is_stopped;
+    bool is_out_of_memory; /* the machine, not the budget */
+    char stop[1024];       /* why it was stopped */
+    struct cs_script_file *files;
+    const struct cs_scenario *result;
+};
+
+/* As cs_script_load, without cs_scenario_check. */
+enum cs_status cs_script_parse(const char *path, struct cs_arena *arena, struct cs_scenario *scenario);
+
+struct cs_script *cs_script_of(lua_State *L);
+/* Takes `work` from the budget. */
+void cs_script_charge(lua_State *L, double work);
+/* Zeroed memory of the arena. */
+void *cs_script_new(lua_State *L, size_t count, size_t size);
+#define CS_SCRIPT_NEW(L, type, count) ((type *)cs_script_new((L), (count), sizeof(type)))
+char *cs_script_copy(lua_State *L, const char *text);
+/* Line of the innermost Lua function. */
+int cs_script_line(lua_State *L);
+/* Pushes "file:line: " of the innermost Lua function, or of its `n_skipped`-th caller. */
+void cs_script_push_place(lua_State *L, int n_skipped);
+/* Loads a file of Lua text as a function on the stack, or raises an error. */
+void cs_script_push_file(lua_State *L, const char *name, const char *path);
+/* Folder of a path, "." when it names none; in the arena. */
+char *cs_script_folder(lua_State *L, const char *path);
+
+/* Opens the allowed libraries, and `require`. */
+void cs_sandbox_open(lua_State *L);
+
+/* ---- the language ---- */
+
+struct cs_record;
+struct cs_value;
+
+/* One function of the language. The reference and editor stubs are made of these rows. */
+struct cs_binding {
+    const char *name, *signature, *text;
+    lua_CFunction function;
+    const struct cs_record *record; /* fields of its table argument, or NULL */
+};
+extern const struct cs_binding cs_bindings[]; /* sorted by name within "cs." and "s:" */
+extern const size_t cs_n_bindings;
+
+/* Makes the global `cs`. */
+void cs_bindings_open(lua_State *L);
+
+/* Objects of the language: userdata that point to immutable descriptions in the arena. */
+#define CS_OBJECT_CHECKPOINT "a checkpoint (cs.synthetic, cs.perturbed, …)"
+#define CS_OBJECT_EXPECTED "an expectation (cs.equal, cs.refused)"
+#define CS_OBJECT_MODEL "a model (cs.model, cs.toy)"
+#define CS_OBJECT_MODULE "a module (cs.module)"
+#define CS_OBJECT_PLAN "the server of `run`"
+#define CS_OBJECT_SCENARIO "a scenario (cs.scenario)"
+#define CS_OBJECT_STEP "a post-load step (cs.relayout, cs.cast, …)"
+
+/* Pushes a new object. */
+void cs_object_push(lua_State *L, const char *kind, const void *description);
+/* The description, or NULL when the value is no object of that kind. */
+const void *cs_object_test(lua_State *L, int index, const char *kind);
+/* Kind of an object, or NULL. */
+const char *cs_object_kind(lua_State *L, int index);
+
+/* A plan that is being recorded. */
+struct cs_plan_draft {
+    struct cs_scenario *scenario;
+    struct cs_op *ops;
+    size_t capacity;
+    bool is_closed; /* `run` has returned */
+};
+
+/* Calls the function at stack index `run` with s, and keeps what it does as the scenario's operations. */
+void cs_plan_record(lua_State *L, int run, struct cs_scenario *scenario);
+/* Adds the checkpoints that the plan names without declaring, and gives perturbed copies their versions. `value` is the
+ * scenario's table, for errors. */
+void cs_checkpoints_complete(const struct cs_value *value, struct cs_scenario *scenario);
+
+int cs_script_scenario(lua_State *L);
+int cs_script_options(lua_State *L);
+int cs_script_model(lua_State *L);
+int cs_script_module(lua_State *L);
+int cs_script_toy(lua_State *L);
+int cs_script_relayout(lua_State *L);
+int cs_script_cast(lua_State *L);
+int cs_script_view(lua_State *L);
+int cs_script_replace(lua_State *L);
+int cs_script_config(lua_State *L);
+int cs_script_constant(lua_State *L);
+int cs_script_synthetic(lua_State *L);
+int cs_script_pattern(lua_State *L);
+int cs_script_perturbed(lua_State *L);
+int cs_script_folder_checkpoint(lua_State *L);
+int cs_script_equal(lua_State *L);
+int cs_script_refused(lua_State *L);
+int cs_script_cold_start(lua_State *L);
+int cs_script_reload(lua_State *L);
+int cs_script_expect(lua_State *L);
+
+extern const struct cs_record cs_record_scenario, cs_record_model, cs_record_module, cs_record_toy, cs_record_cold_start,
+    cs_record_reload;
+
+#endif

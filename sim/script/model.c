@@ -1,0 +1,215 @@
+/* cs.model, cs.module and post-load steps. */
+#include <string.h>
+
+#include "sim/script/fields.h"
+
+enum { MOST_LAYERS = 10000, MOST_EXPERTS = 1 << 16, MOST_HIDDEN = 1 << 24 };
+
+/* ---- tensors ---- */
+
+void cs_read_dtype(const struct cs_value *value, void *structure) {
+    ((struct cs_template_tensor *)structure)->dtype = cs_value_dtype(value);
+}
+
+void cs_read_created(const struct cs_value *value, void *structure) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        CS_INITS(X)
+#undef X
+    };
+    ((struct cs_template_tensor *)structure)->init = (enum cs_init)cs_value_word(value, names, CS_COUNT(names));
+}
+
+void cs_check_tensor(const struct cs_value *value, void *structure) {
+    bool wants_value = ((const struct cs_template_tensor *)structure)->init == CS_INIT_VALUE;
+    struct cs_value field;
+    bool has_value = cs_value_field(value, "value", &field);
+    if (wants_value && !has_value) cs_value_fail(&field, "a number, since created = \"value\"");
+    if (!wants_value && has_value) cs_value_fail(&field, "nothing, unless created = \"value\"");
+    lua_pop(value->L, 1);
+}
+
+/* Pushes one extent after those before it. */
+static void push_extent(const struct cs_value *value, const char *before) {
+    const char *space = *before ? " " : "";
+    if (cs_value_is(value, LUA_TSTRING))
+        lua_pushfstring(value->L, "%s%s%s", before, space, cs_value_text(value));
+    else if (cs_value_is(value, LUA_TNUMBER))
+        lua_pushfstring(value->L, "%s%s%I", before, space, (LUAI_UACINT)cs_value_integer(value, 0, INT64_MAX));
+    else
+        cs_value_fail(value, "an extent such as 8 or \"2*I\"");
+}
+
+/* "E", 8 or { "E", 2, "H" } → "E 2 H", the notation of methods. */
+static void read_shape(const struct cs_value *value, void *structure) {
+    lua_State *L = value->L;
+    bool is_list = cs_value_is(value, LUA_TTABLE);
+    size_t n = is_list ? cs_value_list(value) : 1;
+    if (n < 1 || n > CS_NDIM) cs_value_refuse(value, "found %zu extents, expected 1 to %d", n, CS_NDIM);
+    int top = lua_gettop(L);
+    const char *text = "";
+    for (size_t i = 0; i < n; i++) {
+        struct cs_value item = is_list ? cs_value_item(value, (lua_Integer)i + 1) : *value;
+        push_extent(&item, text);
+        text = cs_script_copy(L, lua_tostring(L, -1));
+        lua_settop(L, top);
+    }
+    ((struct cs_template_tensor *)structure)->shape = text;
+}
+
+static void read_kind(const struct cs_value *value, void *structure) {
+    static const char *const names[] = {"parameter", "buffer", "persistent_buffer"};
+    static const enum cs_tensor_kind kinds[] = {CS_PARAMETER, CS_BUFFER, CS_PERSISTENT_BUFFER};
+    ((struct cs_template_tensor *)structure)->kind = kinds[cs_value_word(value, names, CS_COUNT(names))];
+}
+
+static const struct cs_field tensor_fields[] = {
+    CS_TENSOR_ROWS,
+    {CS_CUSTOM_ROW("shape", read_shape, "a shape such as \"H\" or { \"E\", 8 }"), CS_REQUIRED},
+    {CS_CUSTOM_ROW("kind", read_kind, "\"parameter\" (default), \"buffer\" or \"persistent_buffer\"")},
+};
+static const struct cs_record tensor_record = CS_RECORD(tensor_fields, struct cs_template_tensor, cs_check_tensor);
+
+/* ---- modules ---- */
+
+#define MODULE struct cs_module_template
+
+static void check_module(const struct cs_value *value, void *structure) {
+    const MODULE *module = structure;
+    struct cs_value tensors, checkpoint;
+    cs_value_field(value, "tensors", &tensors);
+    cs_value_field(value, "checkpoint", &checkpoint);
+    if (!module->is_routed_experts && module->n_tensors == 0) cs_value_fail(&tensors, "a list of at least one tensor");
+    if (module->is_routed_experts && module->n_tensors) cs_value_fail(&tensors, "nothing: the method makes the tensors of routed experts");
+    if (module->is_routed_experts && !module->checkpoint)
+        cs_value_fail(&checkpoint, "the experts' name in checkpoints, such as \"layers.{layer}.mlp.experts\"");
+    lua_pop(value->L, 2);
+}
+
+static const struct cs_field module_fields[] = {
+    {CS_TEXT_ROW("name", MODULE, name, "name; with {layer} one module in each decoder layer"), CS_REQUIRED},
+    {CS_RECORDS_ROW("tensors", MODULE, tensors, n_tensors, &tensor_record, "list of { name, shape, dtype, created, … }")},
+    {CS_FLAG_ROW("routed_experts", MODULE, is_routed_experts, "true: the method makes its tensors")},
+    {CS_TEXT_ROW("checkpoint", MODULE, checkpoint, "its name in checkpoints; default: name")},
+};
+const struct cs_record cs_record_module = CS_RECORD(module_fields, MODULE, check_module);
+
+int cs_script_module(lua_State *L) {
+    struct cs_value argument = cs_value_argument(L, 1, "cs.module");
+    MODULE *module = CS_SCRIPT_NEW(L, MODULE, 1);
+    cs_value_record(&argument, &cs_record_module, module);
+    cs_object_push(L, CS_OBJECT_MODULE, module);
+    return 1;
+}
+
+/* ---- models ---- */
+
+#define MODEL struct cs_model_config
+
+static void check_model(const struct cs_value *value, void *structure) {
+    const MODEL *model = structure;
+    struct cs_value modules;
+    cs_value_field(value, "modules", &modules);
+    if (model->n_templates == 0) cs_value_refuse(&modules, "found an empty list, expected at least one module");
+    lua_pop(value->L, 1);
+}
+
+static const struct cs_field model_fields[] = {
+    {CS_TEXT_ROW("name", MODEL, name, "name, for reports"), CS_REQUIRED},
+    {CS_INTEGER_ROW("layers", MODEL, layers, 1, MOST_LAYERS, "number of decoder layers"), CS_REQUIRED},
+    {CS_INTEGER_ROW("experts", MODEL, experts, 0, MOST_EXPERTS, "number of routed experts; default 0")},
+    {CS_INTEGER_ROW("hidden", MODEL, hidden, 1, MOST_HIDDEN, "hidden size"), CS_REQUIRED},
+    {CS_INTEGER_ROW("intermediate", MODEL, intermediate, 0, MOST_HIDDEN, "intermediate size of an expert; default 0")},
+    {CS_TEXT_ROW("prefix", MODEL, prefix, "what module and checkpoint names begin with; default \"\"")},
+    {CS_OBJECTS_ROW("modules", MODEL, templates, n_templates, CS_OBJECT_MODULE, &cs_record_module, "list of cs.module"), CS_REQUIRED},
+    {CS_TEXTS_ROW("not_simulated", MODEL, not_simulated, n_not_simulated, "patterns of checkpoint names that are skipped")},
+};
+const struct cs_record cs_record_model = CS_RECORD(model_fields, MODEL, check_model);
+
+int cs_script_model(lua_State *L) {
+    struct cs_value argument = cs_value_argument(L, 1, "cs.model");
+    MODEL *model = CS_SCRIPT_NEW(L, MODEL, 1);
+    model->prefix = "";
+    cs_value_record(&argument, &cs_record_model, model);
+    cs_object_push(L, CS_OBJECT_MODEL, model);
+    return 1;
+}
+
+/* ---- post-load steps ---- */
+
+static struct cs_step *push_step(lua_State *L, enum cs_step_kind kind) {
+    struct cs_step *step = CS_SCRIPT_NEW(L, struct cs_step, 1);
+    step->kind = kind;
+    cs_object_push(L, CS_OBJECT_STEP, step);
+    return step;
+}
+
+static const char *text_argument(lua_State *L, int index, const char *name) {
+    struct cs_value value = cs_value_argument(L, index, name);
+    return cs_value_text(&value);
+}
+
+/* One path, and the NULL at the end. */
+static const char *const *path_argument(lua_State *L, const char *name) {
+    const char **paths = CS_SCRIPT_NEW(L, const char *, 2);
+    paths[0] = text_argument(L, 1, name);
+    return paths;
+}
+
+int cs_script_relayout(lua_State *L) {
+    int n = lua_gettop(L);
+    cs_value_last_argument(L, 1 + CS_CHAIN, "cs.relayout");
+    lua_settop(L, n < 2 ? 2 : n);
+    struct cs_step *step = push_step(L, CS_STEP_RELAYOUT);
+    step->param = text_argument(L, 1, "cs.relayout.param");
+    for (int i = 0; i == 0 || i + 1 < n; i++) step->chain[i] = text_argument(L, i + 2, "cs.relayout.layout");
+    return 1;
+}
+
+static int cast_or_view(lua_State *L, enum cs_step_kind kind, const char *param, const char *dtype) {
+    lua_settop(L, 2);
+    struct cs_step *step = push_step(L, kind);
+    step->param = text_argument(L, 1, param);
+    struct cs_value value = cs_value_argument(L, 2, dtype);
+    step->dtype = cs_value_dtype(&value);
+    return 1;
+}
+
+int cs_script_cast(lua_State *L) {
+    cs_value_last_argument(L, 2, "cs.cast");
+    return cast_or_view(L, CS_STEP_CAST, "cs.cast.param", "cs.cast.dtype");
+}
+
+int cs_script_view(lua_State *L) {
+    cs_value_last_argument(L, 2, "cs.view");
+    return cast_or_view(L, CS_STEP_VIEW, "cs.view.param", "cs.view.dtype");
+}
+
+int cs_script_replace(lua_State *L) {
+    cs_value_last_argument(L, 1, "cs.replace");
+    lua_settop(L, 1);
+    struct cs_step *step = push_step(L, CS_STEP_REPLACE);
+    step->param = text_argument(L, 1, "cs.replace.param");
+    return 1;
+}
+
+int cs_script_config(lua_State *L) {
+    cs_value_last_argument(L, 2, "cs.config");
+    lua_settop(L, 2);
+    struct cs_step *step = push_step(L, CS_STEP_CONFIG);
+    step->paths = path_argument(L, "cs.config.path");
+    step->param = text_argument(L, 2, "cs.config.param");
+    return 1;
+}
+
+int cs_script_constant(lua_State *L) {
+    cs_value_last_argument(L, 2, "cs.constant");
+    lua_settop(L, 2);
+    struct cs_step *step = push_step(L, CS_STEP_CONSTANT);
+    step->paths = path_argument(L, "cs.constant.path");
+    struct cs_value value = cs_value_argument(L, 2, "cs.constant.value");
+    double number = cs_value_number(&value);
+    step->value = (float)number;
+    if (step->value - step->value != 0) cs_value_fail(&value, "a number that fits f32");
+    return 1;
+}

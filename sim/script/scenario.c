@@ -1,0 +1,207 @@
+/* cs.scenario, the allocator's rule, and cs.options. */
+#include <ctype.h>
+#include <string.h>
+
+#include "sim/script/fields.h"
+
+#define SCENARIO struct cs_scenario
+#define RULE struct cs_allocator_rule
+
+/* ---- allocator ---- */
+
+static uint64_t read_bytes(const struct cs_value *value) {
+    if (cs_value_is(value, LUA_TNUMBER)) return (uint64_t)cs_value_integer(value, 0, INT64_MAX);
+    uint64_t bytes = 0;
+    if (!cs_value_is(value, LUA_TSTRING)) cs_value_fail(value, "a size such as \"64MiB\", or a number of bytes");
+    if (cs_text_bytes(cs_value_text(value), &bytes) != CS_OK) cs_value_refuse(value, "%s", cs_error_text());
+    return bytes;
+}
+
+static struct cs_pattern read_pattern(const struct cs_value *value) {
+    struct cs_pattern pattern;
+    if (!cs_value_is(value, LUA_TSTRING)) cs_value_fail(value, "\"zero\", a byte such as \"0xAA\", \"nan\" or \"random\"");
+    if (cs_pattern_parse(cs_value_text(value), &pattern) != CS_OK) cs_value_refuse(value, "%s", cs_error_text());
+    return pattern;
+}
+
+static void read_fresh_cold(const struct cs_value *value, void *rule) { ((RULE *)rule)->fresh_cold = read_pattern(value); }
+static void read_fresh_reload(const struct cs_value *value, void *rule) { ((RULE *)rule)->fresh_reload = read_pattern(value); }
+
+static const struct cs_field fresh_fields[] = {
+    {CS_CUSTOM_ROW("cold", read_fresh_cold, "what fresh pages hold at a cold start; default \"random\"")},
+    {CS_CUSTOM_ROW("reload", read_fresh_reload, "what fresh pages hold in a reload; default \"random\"")},
+};
+static const struct cs_record fresh_record = CS_RECORD(fresh_fields, RULE, NULL);
+
+static void read_fresh(const struct cs_value *value, void *structure) {
+    RULE *rule = structure;
+    if (cs_value_is(value, LUA_TTABLE))
+        cs_value_record(value, &fresh_record, rule);
+    else
+        rule->fresh_cold = rule->fresh_reload = read_pattern(value);
+}
+
+static void read_recycle_up_to(const struct cs_value *value, void *rule) {
+    bool is_all = cs_value_is(value, LUA_TSTRING) && cs_text_equal(cs_value_text(value), "all");
+    ((RULE *)rule)->recycle_up_to = is_all ? UINT64_MAX : read_bytes(value);
+}
+
+static void read_recycled(const struct cs_value *value, void *rule) {
+    static const char *const names[] = {"garbage", "own_bytes"};
+    ((RULE *)rule)->recycled_keeps_bytes = cs_value_word(value, names, CS_COUNT(names)) == 1;
+}
+
+static void read_classes(const struct cs_value *value, void *structure) {
+    RULE *rule = structure;
+    rule->n_classes = cs_value_list(value);
+    if (rule->n_classes > CS_SIZE_CLASSES) cs_value_refuse(value, "found %zu sizes, expected at most %d", rule->n_classes, CS_SIZE_CLASSES);
+    for (size_t i = 0; i < rule->n_classes; i++) {
+        struct cs_value item = cs_value_item(value, (lua_Integer)i + 1);
+        rule->class_limit[i] = read_bytes(&item);
+        if (i && rule->class_limit[i] <= rule->class_limit[i - 1]) cs_value_fail(&item, "a larger size than the one before");
+        lua_pop(value->L, 1);
+    }
+}
+
+static const struct cs_field rule_fields[] = {
+    {CS_CUSTOM_ROW("fresh", read_fresh, "what fresh pages hold: \"zero\", \"0xAA\", \"nan\", \"random\" (default), or { cold = …, reload = … }")},
+    {CS_CUSTOM_ROW("recycle_up_to", read_recycle_up_to, "blocks of a reload up to this size are recycled; default \"all\"")},
+    {CS_CUSTOM_ROW("recycled", read_recycled, "what they hold: \"garbage\" (default) or \"own_bytes\"")},
+    {CS_CUSTOM_ROW("classes", read_classes, "rising sizes: blocks up to each share a class; default: exact sizes")},
+    {CS_INT_ROW("fresh_first", RULE, fresh_first, 0, 1 << 20, "blocks of each class that are fresh before recycling begins; default 0")},
+};
+static const struct cs_record rule_record = CS_RECORD(rule_fields, RULE, NULL);
+
+/* ---- scenario ---- */
+
+static void read_name(const struct cs_value *value, void *scenario) {
+    const char *name = cs_value_text(value);
+    bool is_good = *name;
+    for (const char *c = name; *c; c++)
+        is_good = is_good && (islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_' || *c == '.');
+    if (!is_good) cs_value_fail(value, "a name of a-z, 0-9, _ and .");
+    ((SCENARIO *)scenario)->name = name;
+}
+
+static void read_rounding(const struct cs_value *value, void *scenario) {
+    static const char *const names[] = {"released", "reference"};
+    ((SCENARIO *)scenario)->rounding = names[cs_value_word(value, names, CS_COUNT(names))];
+}
+
+static void read_policies(const struct cs_value *value, void *structure) {
+    SCENARIO *scenario = structure;
+    scenario->policies = cs_value_texts(value, &scenario->n_policies);
+    if (scenario->n_policies == 0) cs_value_refuse(value, "found an empty list, expected at least one policy");
+}
+
+static void read_allocator(const struct cs_value *value, void *scenario) {
+    cs_value_record(value, &rule_record, &((SCENARIO *)scenario)->allocator);
+}
+
+static void read_defects(const struct cs_value *value, void *structure) {
+    SCENARIO *scenario = structure;
+    const char *names[CS_N_DEFECTS];
+    for (int i = 0; i < CS_N_DEFECTS; i++) names[i] = cs_defect_name((enum cs_defect)i);
+    size_t n = cs_value_list(value);
+    for (size_t i = 0; i < n; i++) {
+        struct cs_value item = cs_value_item(value, (lua_Integer)i + 1);
+        scenario->defects |= UINT64_C(1) << cs_value_word(&item, names, CS_N_DEFECTS);
+        lua_pop(value->L, 1);
+    }
+}
+
+static void read_checkpoints(const struct cs_value *value, void *structure) {
+    SCENARIO *scenario = structure;
+    const char *const *names = cs_value_keys(value, &scenario->n_checkpoints);
+    struct cs_checkpoint_config *configs = CS_SCRIPT_NEW(value->L, struct cs_checkpoint_config, scenario->n_checkpoints);
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
+        struct cs_value item;
+        cs_value_field(value, names[i], &item);
+        configs[i] = *(const struct cs_checkpoint_config *)cs_value_object(&item, CS_OBJECT_CHECKPOINT);
+        configs[i].name = names[i];
+        lua_pop(value->L, 1);
+    }
+    scenario->checkpoints = configs;
+}
+
+static void read_run(const struct cs_value *value, void *scenario) {
+    (void)scenario;
+    if (!cs_value_is(value, LUA_TFUNCTION)) cs_value_fail(value, "a function of s, the server");
+}
+
+static const struct cs_field scenario_fields[] = {
+    {CS_CUSTOM_ROW("name", read_name, "a name of a-z, 0-9, _ and ."), CS_REQUIRED},
+    {CS_TEXT_ROW("note", SCENARIO, note, "one sentence")},
+    {CS_TEXTS_ROW("tags", SCENARIO, tags, n_tags, "words to select scenarios by")},
+    {CS_OBJECT_ROW("model", SCENARIO, model, CS_OBJECT_MODEL, &cs_record_model, "cs.model, cs.toy, or a function of models/"), CS_REQUIRED},
+    {CS_TEXT_ROW("method", SCENARIO, method, "quantization method, such as \"gpt_oss_mxfp4\"")},
+    {CS_TEXT_ROW("backend", SCENARIO, backend, "kernel back end of the method")},
+    {CS_TEXT_ROW("loader", SCENARIO, loader, "default: the method's first")},
+    {CS_CUSTOM_ROW("rounding", read_rounding, "\"released\" (default) or \"reference\"")},
+    {CS_INT_ROW("tp", SCENARIO, tp, 1, 64, "tensor-parallel ranks; default 1")},
+    {CS_INT_ROW("ep", SCENARIO, ep, 1, 64, "expert-parallel ranks; default 1")},
+    {CS_CUSTOM_ROW("policies", read_policies, "padding policies, each run once; default { \"record_and_fill\" }")},
+    {CS_CUSTOM_ROW("allocator", read_allocator, "{ fresh, recycle_up_to, recycled, classes, fresh_first }; default: the harshest")},
+    {CS_INTEGER_ROW("seed", SCENARIO, seed, 0, INT64_MAX, "seed of all random streams; default 1")},
+    {CS_CUSTOM_ROW("defects", read_defects, "released defects to switch on")},
+    {CS_CUSTOM_ROW("checkpoints", read_checkpoints, "a table of names and checkpoints; default: A synthetic, B … H perturbed copies of it")},
+    {CS_CUSTOM_ROW("run", read_run, "a function of s, the server: the plan"), CS_REQUIRED},
+};
+const struct cs_record cs_record_scenario = CS_RECORD(scenario_fields, SCENARIO, NULL);
+
+int cs_script_scenario(lua_State *L) {
+    static const char *const default_policies[] = {"record_and_fill"};
+    struct cs_value argument = cs_value_argument(L, 1, "cs.scenario"), run;
+    SCENARIO *scenario = CS_SCRIPT_NEW(L, SCENARIO, 1);
+    *scenario = (SCENARIO){
+        .file = cs_script_of(L)->path, .line = cs_script_line(L), .rounding = "released", .tp = 1, .ep = 1,
+        .policies = default_policies, .n_policies = CS_COUNT(default_policies), .allocator = cs_allocator_harshest, .seed = 1,
+    };
+    cs_value_record(&argument, &cs_record_scenario, scenario);
+    cs_value_field(&argument, "run", &run);
+    cs_plan_record(L, run.at, scenario);
+    cs_checkpoints_complete(&argument, scenario);
+    cs_object_push(L, CS_OBJECT_SCENARIO, scenario);
+    return 1;
+}
+
+/* ---- cs.options ---- */
+
+/* An option must be of its default's kind. */
+static void check_option(const struct cs_value *option, const struct cs_value *default_value) {
+    lua_State *L = option->L;
+    int type = lua_type(L, default_value->at);
+    if (lua_isinteger(L, default_value->at))
+        cs_value_integer(option, 1, INT32_MAX);
+    else if (type == LUA_TNUMBER)
+        cs_value_number(option);
+    else if (!cs_value_is(option, type))
+        cs_value_fail(option, "a %s", lua_typename(L, type));
+}
+
+/* The caller of the function that calls cs.options is to blame: "scenario.lua:7: gpt_oss_20b.layres: unknown key …". */
+int cs_script_options(lua_State *L) {
+    lua_settop(L, 3);
+    struct cs_value name = cs_value_argument(L, 1, "cs.options.name");
+    struct cs_value given = cs_value_argument(L, 2, cs_value_text(&name)), defaults = cs_value_argument(L, 3, "cs.options.defaults");
+    given.n_skipped = 1;
+    size_t n = 0, n_given = 0;
+    const char *const *keys = cs_value_keys(&defaults, &n), *const *given_keys = NULL;
+    if (!lua_isnoneornil(L, 2)) given_keys = cs_value_keys(&given, &n_given);
+    for (size_t i = 0; i < n_given; i++) {
+        struct cs_value option, default_value;
+        cs_value_field(&given, given_keys[i], &option);
+        if (!cs_value_field(&defaults, given_keys[i], &default_value)) cs_value_fail_key(&given, given_keys[i], keys, n);
+        check_option(&option, &default_value);
+        lua_pop(L, 2);
+    }
+    lua_newtable(L);
+    for (size_t i = 0; i < n; i++) {
+        struct cs_value option;
+        bool is_given = n_given && cs_value_field(&given, keys[i], &option);
+        if (!is_given) cs_value_field(&defaults, keys[i], &option);
+        lua_setfield(L, 4, keys[i]);
+        lua_settop(L, 4);
+    }
+    return 1;
+}

@@ -1,0 +1,249 @@
+/* The Lua state of one scenario file: its limits, its files, its errors. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/script/internal.h"
+
+enum {
+    HOOK_EVERY = 1000,   /* instructions between two looks at the budget */
+    BYTES_PER_WORK = 16, /* memory that costs as much as one instruction */
+    HARD_BYTES = 2 * CS_SCRIPT_BYTES,
+    LARGEST_FILE = 4 << 20,
+};
+
+struct cs_script *cs_script_of(lua_State *L) {
+    struct cs_script *script;
+    memcpy(&script, lua_getextraspace(L), sizeof script); /* every thread has a copy */
+    return script;
+}
+
+/* ---- limits ---- */
+
+static void on_hook(lua_State *L, lua_Debug *ar);
+
+static void hurry(struct cs_script *script) {
+    if (script->is_hurried || !script->L) return;
+    script->is_hurried = true;
+    lua_sethook(script->L, on_hook, LUA_MASKCOUNT, 1); /* allowed at any time, as lua.c does from a signal handler */
+}
+
+_Noreturn static void raise_stop(lua_State *L) {
+    struct cs_script *script = cs_script_of(L);
+    hurry(script);
+    lua_sethook(L, on_hook, LUA_MASKCOUNT, 1);
+    lua_pushstring(L, script->stop);
+    lua_error(L);
+    abort();
+}
+
+static void look_at_budget(lua_State *L) {
+    struct cs_script *script = cs_script_of(L);
+    if (script->is_stopped) raise_stop(L);
+    if (script->bytes > CS_SCRIPT_BYTES) {
+        script->work += (int64_t)(script->bytes / BYTES_PER_WORK);
+        lua_gc(L, LUA_GCCOLLECT);
+    }
+    bool is_large = script->bytes > CS_SCRIPT_BYTES;
+    if (!is_large && script->work <= CS_SCRIPT_INSTRUCTIONS) return;
+    cs_script_push_place(L, 0);
+    const char *place = lua_tostring(L, -1);
+    if (is_large)
+        snprintf(script->stop, sizeof script->stop, "%smore than %d MiB of memory", place, CS_SCRIPT_BYTES >> 20);
+    else
+        snprintf(script->stop, sizeof script->stop, "%smore than %d instructions: an endless loop?", place,
+                 CS_SCRIPT_INSTRUCTIONS);
+    script->is_stopped = true;
+    raise_stop(L);
+}
+
+static void on_hook(lua_State *L, lua_Debug *ar) {
+    (void)ar;
+    struct cs_script *script = cs_script_of(L);
+    script->work += lua_gethookcount(L);
+    look_at_budget(L);
+    if (L == script->L) script->is_hurried = false;
+    lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);
+}
+
+void cs_script_charge(lua_State *L, double work) {
+    struct cs_script *script = cs_script_of(L);
+    script->work = work < CS_SCRIPT_INSTRUCTIONS ? script->work + (int64_t)work : INT64_MAX / 2;
+    if (script->work > CS_SCRIPT_INSTRUCTIONS || script->bytes > CS_SCRIPT_BYTES || script->is_stopped) look_at_budget(L);
+}
+
+static bool may_grow(struct cs_script *script, size_t bytes, bool is_thread) {
+    script->work += (int64_t)(bytes / BYTES_PER_WORK);
+    if (is_thread) script->work += HOOK_EVERY; /* a thread may end before its hook ever fires: paid in advance */
+    if (is_thread && (script->is_stopped || script->work > CS_SCRIPT_INSTRUCTIONS)) return false;
+    return bytes <= HARD_BYTES && script->bytes <= HARD_BYTES - bytes;
+}
+
+static void *allocate(void *context, void *block, size_t old_size, size_t size) {
+    struct cs_script *script = context;
+    size_t old = block ? old_size : 0; /* without a block, the "size" says what for */
+    if (size > old && !may_grow(script, size - old, !block && old_size == LUA_TTHREAD)) return NULL;
+    script->bytes += size - old;
+    if (size == 0) {
+        free(block);
+        return NULL;
+    }
+    void *moved = realloc(block, size);
+    if (!moved) {
+        script->bytes -= size - old;
+        script->is_out_of_memory = true;
+    } else if (script->bytes > CS_SCRIPT_BYTES) {
+        hurry(script);
+    }
+    return moved;
+}
+
+void *cs_script_new(lua_State *L, size_t count, size_t size) {
+    struct cs_script *script = cs_script_of(L);
+    cs_script_charge(L, (double)count * (double)size / BYTES_PER_WORK);
+    script->bytes += count * size; /* the charge has bounded the product */
+    if (script->bytes > CS_SCRIPT_BYTES) look_at_budget(L);
+    void *memory = cs_arena_alloc(script->arena, count, size);
+    if (!memory) {
+        script->is_out_of_memory = true;
+        luaL_error(L, "out of memory");
+    }
+    return memory;
+}
+
+char *cs_script_copy(lua_State *L, const char *text) {
+    size_t bytes = strlen(text) + 1;
+    return memcpy(cs_script_new(L, bytes, 1), text, bytes);
+}
+
+/* ---- places ---- */
+
+/* The innermost Lua function, or its `n_skipped`-th caller, or the outermost one. False when there is none. */
+static bool find_place(lua_State *L, int n_skipped, lua_Debug *place) {
+    bool is_found = false;
+    lua_Debug ar;
+    for (int level = 0; n_skipped >= 0 && lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline <= 0) continue;
+        *place = ar;
+        is_found = true;
+        n_skipped--;
+    }
+    return is_found;
+}
+
+int cs_script_line(lua_State *L) {
+    lua_Debug place;
+    return find_place(L, 0, &place) ? place.currentline : 0;
+}
+
+void cs_script_push_place(lua_State *L, int n_skipped) {
+    lua_Debug place;
+    if (find_place(L, n_skipped, &place))
+        lua_pushfstring(L, "%s:%d: ", place.source + 1, place.currentline); /* not short_src, which Lua cuts */
+    else
+        lua_pushfstring(L, "%s: ", cs_script_of(L)->path);
+}
+
+/* ---- files ---- */
+
+char *cs_script_folder(lua_State *L, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return cs_script_copy(L, ".");
+    size_t length = slash == path ? 1 : (size_t)(slash - path);
+    return memcpy(cs_script_new(L, length + 1, 1), path, length);
+}
+
+/* What luaL_loadfilex would say less well, or not at all: a pipe never ends. */
+static enum cs_status check_file(const char *path) {
+    struct stat info;
+    CS_REQUIRE(stat(path, &info) == 0, CS_BAD_FILE, "%s: %s", path, strerror(errno));
+    CS_REQUIRE(!S_ISDIR(info.st_mode), CS_BAD_FILE, "%s: found a folder, expected a Lua file", path);
+    CS_REQUIRE(S_ISREG(info.st_mode), CS_BAD_FILE, "%s: found a device or pipe, expected a Lua file", path);
+    CS_REQUIRE(info.st_size <= LARGEST_FILE, CS_BAD_FILE, "%s: found %lld bytes, expected at most %d", path,
+               (long long)info.st_size, LARGEST_FILE);
+    return CS_OK;
+}
+
+void cs_script_push_file(lua_State *L, const char *name, const char *path) {
+    struct cs_script *script = cs_script_of(L);
+    if (check_file(path) != CS_OK) luaL_error(L, "%s", cs_error_text());
+    struct cs_script_file *file = CS_SCRIPT_NEW(L, struct cs_script_file, 1);
+    *file = (struct cs_script_file){.next = script->files, .name = name, .path = path};
+    script->files = file;
+    switch (luaL_loadfilex(L, path, "t")) { /* bytecode could break out of the sandbox */
+    case LUA_OK: return;
+    case LUA_ERRFILE: luaL_error(L, "%s: cannot read: %s", path, strerror(errno)); break;
+    default: lua_error(L);
+    }
+}
+
+/* ---- running ---- */
+
+static int run_file(lua_State *L) {
+    struct cs_script *script = cs_script_of(L);
+    cs_sandbox_open(L);
+    cs_bindings_open(L);
+    cs_script_push_file(L, NULL, script->path);
+    lua_call(L, 0, 1);
+    script->result = cs_object_test(L, -1, CS_OBJECT_SCENARIO);
+    if (script->result) return 0;
+    const char *kind = cs_object_kind(L, -1);
+    return luaL_error(L, "%s: the file returned %s, expected \"return cs.scenario { … }\"", script->path,
+                      lua_isnil(L, -1) ? "nothing" : kind ? kind : luaL_typename(L, -1));
+}
+
+/* Lua cuts file names in its own messages to 59 bytes, keeping the end: puts the whole name back. */
+static const char *skip_cut_name(const char *message, const char *path) {
+    char cut[LUA_IDSIZE];
+    size_t length = strlen(path);
+    if (length < sizeof cut)
+        memcpy(cut, path, length + 1);
+    else
+        snprintf(cut, sizeof cut, "...%s", path + length - (sizeof cut - 4));
+    size_t n = strlen(cut);
+    return strncmp(message, cut, n) == 0 && message[n] == ':' ? message + n : NULL;
+}
+
+static enum cs_status fail_with(const struct cs_script *script, const char *message) {
+    for (const struct cs_script_file *file = script->files; file; file = file->next) {
+        if (strncmp(message, file->path, strlen(file->path)) == 0) return cs_fail(CS_BAD_SCRIPT, "%s", message);
+        const char *rest = skip_cut_name(message, file->path);
+        if (rest) return cs_fail(CS_BAD_SCRIPT, "%s%s", file->path, rest);
+    }
+    return cs_fail(CS_BAD_SCRIPT, "%s: %s", script->path, message);
+}
+
+static enum cs_status status_of(const struct cs_script *script, int code) {
+    CS_REQUIRE(!script->is_out_of_memory, CS_NO_MEMORY, "%s: out of memory", script->path);
+    CS_REQUIRE(!script->is_stopped, CS_BAD_SCRIPT, "%s", script->stop); /* even if a pcall hid it */
+    if (code == LUA_OK) return CS_OK;
+    CS_REQUIRE(code != LUA_ERRMEM, CS_BAD_SCRIPT, "%s: more than %d MiB of memory", script->path, CS_SCRIPT_BYTES >> 20);
+    if (lua_type(script->L, -1) == LUA_TSTRING) return fail_with(script, lua_tostring(script->L, -1));
+    return cs_fail(CS_BAD_SCRIPT, "%s: raised an error that is no text but a %s value", script->path,
+                   luaL_typename(script->L, -1));
+}
+
+enum cs_status cs_script_parse(const char *path, struct cs_arena *arena, struct cs_scenario *scenario) {
+    CS_TRY(check_file(path));
+    struct cs_script script = {.path = cs_arena_text(arena, path), .arena = arena};
+    CS_REQUIRE(script.path, CS_NO_MEMORY, "%s: out of memory", path);
+    lua_State *L = lua_newstate(allocate, &script);
+    CS_REQUIRE(L, CS_NO_MEMORY, "%s: out of memory", path);
+    struct cs_script *self = &script;
+    memcpy(lua_getextraspace(L), &self, sizeof self);
+    script.L = L;
+    lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);
+    lua_pushcfunction(L, run_file);
+    enum cs_status status = status_of(&script, lua_pcall(L, 0, 0, 0));
+    if (status == CS_OK) *scenario = *script.result;
+    lua_close(L);
+    return status;
+}
+
+enum cs_status cs_script_load(const char *path, struct cs_arena *arena, struct cs_scenario *scenario) {
+    CS_TRY(cs_script_parse(path, arena, scenario));
+    return cs_scenario_check(scenario);
+}

@@ -1,0 +1,173 @@
+/* What arrives, in which order, and the accounting of one load (R4 "Accounting"). */
+#include "sim/session/internal.h"
+
+#include <string.h>
+
+struct listing {
+    struct cs_session *session;
+    const struct cs_op *op;
+    const struct cs_checkpoint *checkpoint;
+    const struct cs_route_set *set;
+    struct cs_arrivals *arrivals;
+};
+
+static bool matches_any(const char *const *patterns, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (cs_text_matches(patterns[i], name)) return true;
+    return false;
+}
+
+static void describe(enum cs_dtype dtype, int ndim, const int64_t *shape, char *text) {
+    struct cs_view view = {.dtype = dtype, .ndim = ndim};
+    memcpy(view.shape, shape, sizeof view.shape);
+    cs_view_text(&view, text);
+}
+
+/* A checkpoint tensor must be what the loader's table says: a wrong size would be loaded into a smaller rectangle, silently. */
+static enum cs_status check_tensor(const struct listing *list, const struct cs_checkpoint_entry *entry, const struct cs_route *route, bool is_slice) {
+    int64_t expected[CS_NDIM] = {0};
+    int skipped = is_slice ? 1 : 0;
+    if (is_slice) expected[0] = list->session->config.scenario->model.experts;
+    memcpy(expected + skipped, route->shape, sizeof(int64_t) * (size_t)route->ndim);
+    bool fits = entry->dtype == route->dtype && entry->ndim == route->ndim + skipped;
+    for (int d = 0; fits && d < entry->ndim; d++) fits = entry->shape[d] == expected[d];
+    if (fits) return CS_OK;
+    char found[CS_VIEW_TEXT], wanted[CS_VIEW_TEXT];
+    describe(entry->dtype, entry->ndim, entry->shape, found);
+    describe(route->dtype, route->ndim + skipped, expected, wanted);
+    return cs_fail(CS_BAD_FILE,
+                   "checkpoint %s: tensor \"%s\" is %s, the model expects %s: does the checkpoint belong to a model of another size?",
+                   list->checkpoint->label, entry->name, found, wanted);
+}
+
+static enum cs_status add(struct listing *list, const struct cs_checkpoint_entry *entry, const struct cs_route *route, bool is_slice) {
+    if (matches_any(list->op->omitted, list->op->n_omitted, route->tensor)) return CS_OK;
+    CS_TRY(check_tensor(list, entry, route, is_slice));
+    list->arrivals->items[list->arrivals->n++] = (struct cs_arrival){entry, route, is_slice};
+    return CS_OK;
+}
+
+/* In the checkpoint's own order and form. */
+static enum cs_status list_entries(struct listing *list) {
+    struct cs_accounting *accounting = &list->session->accounting;
+    const struct cs_model_config *model = &list->session->config.scenario->model;
+    for (size_t i = 0; i < list->checkpoint->n_entries; i++) {
+        const struct cs_checkpoint_entry *entry = &list->checkpoint->entries[i];
+        const struct cs_route *route = cs_route_find(list->set, entry->name);
+        if (route) {
+            CS_TRY(add(list, entry, route, false));
+        } else if (matches_any(model->not_simulated, model->n_not_simulated, entry->name)) {
+            accounting->not_simulated++;
+        } else if (!list->session->config.only_module) {
+            accounting->excess++;
+            if (!accounting->first_excess) accounting->first_excess = entry->name;
+        }
+    }
+    return CS_OK;
+}
+
+/* A trainer that streams one expert at a time out of combined tensors: the loader's order, slices of the checkpoint's form. */
+static enum cs_status list_slices(struct listing *list, const struct cs_loader *form) {
+    for (size_t i = 0; i < list->set->routes.n; i++) {
+        const struct cs_route *route = &list->set->routes.items[i];
+        const char *name = route->tensor;
+        if (route->row) name = cs_arena_format(&list->session->arena, "%s.%s", route->prefix, form->rows[route->row - route->loader->rows].tensor);
+        CS_REQUIRE(name, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
+        const struct cs_checkpoint_entry *entry = cs_checkpoint_find(list->checkpoint, name);
+        if (entry) CS_TRY(add(list, entry, route, route->row != NULL));
+    }
+    return CS_OK;
+}
+
+static bool is_per_expert(const struct cs_loader *loader) { return strncmp(loader->rows[0].tensor, "{expert}.", 9) == 0; }
+
+/* The loader in whose form the checkpoint is: the first of the method's whose expert tensors are there. */
+static enum cs_status form_of(struct listing *list, const struct cs_loader **form) {
+    const char *const *loaders = cs_method_by_name(list->session->config.scenario->method)->loaders;
+    *form = cs_session_loader(list->session, NULL);
+    for (; *loaders; loaders++) {
+        const struct cs_loader *loader = cs_loader_by_name(*loaders);
+        const struct cs_route_set *set;
+        CS_TRY(cs_session_routes(list->session, loader, NULL, &set));
+        for (size_t i = 0; i < set->routes.n; i++)
+            if (set->routes.items[i].row && cs_checkpoint_find(list->checkpoint, set->routes.items[i].tensor)) {
+                *form = loader;
+                return CS_OK;
+            }
+    }
+    return CS_OK;
+}
+
+static enum cs_status list_all(struct listing *list, const struct cs_loader *loader) {
+    if (!loader) return list_entries(list);
+    const struct cs_loader *form;
+    CS_TRY(form_of(list, &form));
+    if (form == loader) return list_entries(list);
+    CS_REQUIRE(is_per_expert(loader) && !is_per_expert(form) && loader->n_rows == form->n_rows, CS_UNSUPPORTED,
+               "checkpoint %s has the tensors of loader %s, which cannot be sent in the form of %s: use loader = \"%s\"", list->checkpoint->label,
+               form->name, loader->name, form->name);
+    return list_slices(list, form);
+}
+
+static void count_missing(struct listing *list, struct cs_arena *arena) {
+    bool *is_sent = CS_NEW_ARRAY(arena, bool, list->set->routes.n + 1);
+    if (!is_sent) return;
+    for (size_t i = 0; i < list->arrivals->n; i++) is_sent[list->arrivals->items[i].route - list->set->routes.items] = true;
+    struct cs_accounting *accounting = &list->session->accounting;
+    for (size_t i = 0; i < list->set->routes.n; i++) {
+        if (is_sent[i]) continue;
+        accounting->missing++;
+        if (!accounting->first_missing) accounting->first_missing = list->set->routes.items[i].tensor;
+    }
+}
+
+/* A cold start needs every tensor and knows every tensor; in a reload the driver's own rule holds: what is not sent is not loaded, what nobody
+ * knows is ignored (vllm models/gpt_oss.py). */
+static enum cs_status be_strict(const struct listing *list) {
+    const struct cs_accounting *accounting = &list->session->accounting;
+    CS_REQUIRE(!accounting->missing, CS_BAD_FILE, "checkpoint %s: %" PRId64 " of %zu tensors are missing, the first is \"%s\": a cold start needs them all",
+               list->checkpoint->label, accounting->missing, list->set->routes.n, accounting->first_missing);
+    CS_REQUIRE(!accounting->excess, CS_BAD_FILE,
+               "checkpoint %s: %" PRId64 " tensors are unknown to the model, the first is \"%s\": add a not_simulated pattern for what the model leaves out",
+               list->checkpoint->label, accounting->excess, accounting->first_excess);
+    return CS_OK;
+}
+
+static enum cs_status reorder(struct listing *list, struct cs_arena *arena, const size_t *order) {
+    struct cs_arrivals *arrivals = list->arrivals;
+    struct cs_arrival *moved = CS_NEW_ARRAY(arena, struct cs_arrival, arrivals->n + 1);
+    CS_REQUIRE(moved, CS_NO_MEMORY, "out of memory for the arrival order");
+    for (size_t i = 0; i < arrivals->n; i++) {
+        CS_REQUIRE(order[i] < arrivals->n, CS_BAD_INDEX, "arrival order names position %zu of %zu tensors", order[i], arrivals->n);
+        moved[i] = arrivals->items[order[i]];
+    }
+    arrivals->items = moved;
+    return CS_OK;
+}
+
+static void shuffle(struct listing *list) {
+    struct cs_arrival *items = list->arrivals->items;
+    uint64_t key = cs_stream_key(list->session->config.seed, "order", (uint64_t)list->session->log.load);
+    for (size_t i = list->arrivals->n; i > 1; i--) {
+        size_t other = (size_t)(cs_mix64(key + i) % i);
+        struct cs_arrival kept = items[i - 1];
+        items[i - 1] = items[other];
+        items[other] = kept;
+    }
+}
+
+enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_op *op, struct cs_arena *arena, struct cs_arrivals *arrivals) {
+    const struct cs_loader *loader = cs_session_loader(session, op->loader);
+    struct listing list = {.session = session, .op = op, .checkpoint = cs_session_checkpoint(session, op->checkpoint), .arrivals = arrivals};
+    CS_TRY(cs_session_routes(session, loader, op->checkpoint, &list.set));
+    session->accounting = (struct cs_accounting){0};
+    *arrivals = (struct cs_arrivals){.items = CS_NEW_ARRAY(arena, struct cs_arrival, list.set->routes.n + 1)};
+    CS_REQUIRE(arrivals->items, CS_NO_MEMORY, "out of memory for %zu arrivals", list.set->routes.n);
+    CS_TRY(list_all(&list, loader));
+    count_missing(&list, arena);
+    if (op->kind == CS_OP_COLD_START) CS_TRY(be_strict(&list));
+    if (op->is_shuffled) shuffle(&list);
+    if (!op->n_order) return CS_OK;
+    CS_REQUIRE(op->n_order == arrivals->n, CS_BAD_SHAPE, "arrival order has %zu positions for %zu tensors", op->n_order, arrivals->n);
+    return reorder(&list, arena, op->order);
+}

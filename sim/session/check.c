@@ -1,0 +1,191 @@
+/* What can be wrong with a scenario beyond types. Each rule is one function over the whole scenario; the first that fails speaks. */
+#include "sim/session/internal.h"
+
+static enum cs_status unknown(const struct cs_scenario *scenario, int line, const char *kind, const char *name, const char *const *names, size_t n) {
+    const char *near = cs_text_nearest(name, names, n);
+    return cs_fail(CS_BAD_SCRIPT, "%s:%d: no %s is named \"%s\"%s%s%s", scenario->file, line, kind, name, near ? "; did you mean \"" : "", near ? near : "",
+                   near ? "\"?" : "");
+}
+
+enum { MOST_NAMES = 64 };
+
+static enum cs_status check_policy(const struct cs_scenario *scenario, int line, const char *name) {
+    const char *names[MOST_NAMES];
+    for (size_t i = 0; i < cs_n_policies && i < MOST_NAMES; i++) names[i] = cs_policies[i].name;
+    return cs_policy_by_name(name) ? CS_OK : unknown(scenario, line, "policy", name, names, cs_n_policies);
+}
+
+static enum cs_status check_policies(const struct cs_scenario *scenario) {
+    CS_REQUIRE(scenario->n_policies, CS_BAD_SCRIPT, "%s:%d: policies: empty; name at least one, such as \"record_and_fill\"", scenario->file, scenario->line);
+    for (size_t i = 0; i < scenario->n_policies; i++) CS_TRY(check_policy(scenario, scenario->line, scenario->policies[i]));
+    for (size_t i = 0; i < scenario->n_ops; i++) {
+        const struct cs_op *op = &scenario->ops[i];
+        if (op->against_policy) CS_TRY(check_policy(scenario, op->line, op->against_policy));
+        for (size_t e = 0; e < op->n_expected; e++)
+            if (op->expected[e].policy) CS_TRY(check_policy(scenario, op->line, op->expected[e].policy));
+    }
+    return CS_OK;
+}
+
+static const struct cs_module_template *routed_experts(const struct cs_model_config *model) {
+    for (size_t i = 0; i < model->n_templates; i++)
+        if (model->templates[i].is_routed_experts) return &model->templates[i];
+    return NULL;
+}
+
+static enum cs_status check_loader(const struct cs_scenario *scenario, int line, const char *name) {
+    const char *const *loaders = cs_method_by_name(scenario->method)->loaders;
+    size_t n = 0;
+    for (; loaders[n]; n++)
+        if (cs_text_equal(loaders[n], name)) return CS_OK;
+    CS_REQUIRE(!cs_loader_by_name(name), CS_BAD_SCRIPT, "%s:%d: loader \"%s\" does not load method %s; use \"%s\"", scenario->file, line, name, scenario->method,
+               loaders[0]);
+    return unknown(scenario, line, "loader", name, loaders, n);
+}
+
+static enum cs_status check_method(const struct cs_scenario *scenario) {
+    bool has_experts = routed_experts(&scenario->model) != NULL;
+    CS_REQUIRE(has_experts == (scenario->method != NULL), CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, scenario->line,
+               has_experts ? "the model has routed experts: name a method and a backend" : "method: the model has no routed experts");
+    if (!scenario->method) return CS_OK;
+    const char *names[MOST_NAMES];
+    for (size_t i = 0; i < cs_n_methods && i < MOST_NAMES; i++) names[i] = cs_methods[i]->name;
+    const struct cs_method *method = cs_method_by_name(scenario->method);
+    if (!method) return unknown(scenario, scenario->line, "method", scenario->method, names, cs_n_methods);
+    CS_REQUIRE(scenario->backend, CS_BAD_SCRIPT, "%s:%d: backend: missing; `coldstart list backends` shows those of %s", scenario->file, scenario->line, method->name);
+    size_t n = 0;
+    for (size_t i = 0; i < cs_n_backends && n < MOST_NAMES; i++)
+        if (cs_text_equal(cs_backends[i].method, method->name)) names[n++] = cs_backends[i].name;
+    if (!cs_backend_by_name(method, scenario->backend)) return unknown(scenario, scenario->line, "back end of this method", scenario->backend, names, n);
+    if (scenario->loader) CS_TRY(check_loader(scenario, scenario->line, scenario->loader));
+    for (size_t i = 0; i < scenario->n_ops; i++)
+        if (scenario->ops[i].loader) CS_TRY(check_loader(scenario, scenario->ops[i].line, scenario->ops[i].loader));
+    bool is_known = cs_text_equal(scenario->rounding, "released") || cs_text_equal(scenario->rounding, "reference");
+    return is_known ? CS_OK : unknown(scenario, scenario->line, "rounding", scenario->rounding, (const char *const[]){"released", "reference"}, 2);
+}
+
+static enum cs_status check_ranks(const struct cs_scenario *scenario) {
+    enum { MOST_RANKS = 64 };
+    CS_REQUIRE(scenario->tp >= 1 && scenario->tp <= MOST_RANKS && scenario->ep >= 1 && scenario->ep <= MOST_RANKS, CS_BAD_SCRIPT,
+               "%s:%d: tp %d, ep %d: both must be 1 to %d", scenario->file, scenario->line, scenario->tp, scenario->ep, MOST_RANKS);
+    CS_REQUIRE(scenario->tp == 1 || scenario->ep == 1, CS_BAD_SCRIPT,
+               "%s:%d: tp %d with ep %d: with expert parallel on, ranks own whole experts and are not split; set one of them to 1", scenario->file, scenario->line,
+               scenario->tp, scenario->ep);
+    CS_REQUIRE(!scenario->model.is_toy || scenario->tp * scenario->ep == 1, CS_BAD_SCRIPT, "%s:%d: a toy has one rank: leave out tp and ep", scenario->file, scenario->line);
+    CS_REQUIRE(scenario->model.is_toy || scenario->model.experts >= scenario->ep, CS_BAD_SCRIPT, "%s:%d: ep %d for %" PRId64 " experts: some rank would own none",
+               scenario->file, scenario->line, scenario->ep, scenario->model.experts);
+    return CS_OK;
+}
+
+static const struct cs_checkpoint_config *find_checkpoint(const struct cs_scenario *scenario, const char *name) {
+    for (size_t i = 0; i < scenario->n_checkpoints; i++)
+        if (cs_text_equal(scenario->checkpoints[i].name, name)) return &scenario->checkpoints[i];
+    return NULL;
+}
+
+static enum cs_status check_checkpoints(const struct cs_scenario *scenario) {
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
+        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
+        CS_REQUIRE(find_checkpoint(scenario, config->name) == config, CS_BAD_SCRIPT, "%s:%d: checkpoint %s is there twice", scenario->file, scenario->line, config->name);
+        if (!config->perturbs) continue;
+        const struct cs_checkpoint_config *original = find_checkpoint(scenario, config->perturbs);
+        CS_REQUIRE(original && !original->perturbs, CS_BAD_SCRIPT, "%s:%d: checkpoint %s is a perturbed copy of \"%s\", which %s", scenario->file, scenario->line,
+                   config->name, config->perturbs, original ? "is a perturbed copy itself: name its original" : "does not exist");
+        CS_REQUIRE(config->version >= 1 && config->version < CS_CHECKPOINT_VERSIONS, CS_BAD_SCRIPT, "%s:%d: checkpoint %s: version %u, expected 1 to %d",
+                   scenario->file, scenario->line, config->name, config->version, CS_CHECKPOINT_VERSIONS - 1);
+        CS_REQUIRE(!scenario->model.is_toy, CS_BAD_SCRIPT, "%s:%d: checkpoint %s: toys say what each load writes, and have no perturbed copies", scenario->file,
+                   scenario->line, config->name);
+    }
+    return CS_OK;
+}
+
+static enum cs_status check_load(const struct cs_scenario *scenario, const struct cs_op *op, bool is_first) {
+    const char *names[MOST_NAMES];
+    for (size_t i = 0; i < cs_n_drivers && i < MOST_NAMES; i++) names[i] = cs_drivers[i]->name;
+    const struct cs_driver *driver = cs_driver_by_name(op->driver);
+    if (!driver) return unknown(scenario, op->line, "driver", op->driver, names, cs_n_drivers);
+    CS_REQUIRE(driver->is_start == (op->kind == CS_OP_COLD_START), CS_BAD_SCRIPT, "%s:%d: driver \"%s\" %s", scenario->file, op->line, op->driver,
+               driver->is_start ? "starts a server: use it in cold_start" : "reloads a server: use it in reload");
+    CS_REQUIRE(is_first == driver->is_start, CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, op->line,
+               is_first ? "a reload needs a running server: begin with cold_start" : "a scenario has one server: cold_start comes once, first");
+    const char *checkpoints[MOST_NAMES];
+    size_t n = 0;
+    for (; n < scenario->n_checkpoints && n < MOST_NAMES; n++) checkpoints[n] = scenario->checkpoints[n].name;
+    return find_checkpoint(scenario, op->checkpoint) ? CS_OK : unknown(scenario, op->line, "checkpoint", op->checkpoint, checkpoints, n);
+}
+
+static enum cs_status check_plan(const struct cs_scenario *scenario) {
+    size_t n_expectations = 0;
+    for (size_t i = 0; i < scenario->n_ops; i++) {
+        const struct cs_op *op = &scenario->ops[i];
+        if (op->kind != CS_OP_EXPECT) {
+            CS_TRY(check_load(scenario, op, i == 0));
+            continue;
+        }
+        CS_REQUIRE(i > 0, CS_BAD_SCRIPT, "%s:%d: an expectation needs a running server: begin with cold_start", scenario->file, op->line);
+        n_expectations++;
+    }
+    CS_REQUIRE(n_expectations, CS_BAD_SCRIPT, "%s:%d: run: no expectation, so nothing could fail; add s:expect(cs.equal())", scenario->file, scenario->line);
+    return CS_OK;
+}
+
+/* ---- toys ---- */
+
+static const struct cs_template_tensor *toy_param(const struct cs_model_config *model, const char *name) {
+    for (size_t i = 0; i < model->templates[0].n_tensors; i++)
+        if (cs_text_equal(model->templates[0].tensors[i].name, name)) return &model->templates[0].tensors[i];
+    return NULL;
+}
+
+static enum cs_status check_box(const struct cs_scenario *scenario, const struct cs_toy_call *call, const char *what, const struct cs_toy_box *box, int ndim,
+                                const int64_t *shape, int64_t *numel) {
+    *numel = 1;
+    for (int d = 0; d < CS_NDIM; d++) {
+        bool is_inside = d < ndim ? box->start[d] >= 0 && box->length[d] > 0 && box->start[d] <= shape[d] && box->length[d] <= shape[d] - box->start[d]
+                                  : box->start[d] == 0 && box->length[d] == 0;
+        CS_REQUIRE(is_inside, CS_BAD_SCRIPT, "%s:%d: %s of %s: dimension %d: [%" PRId64 ", %" PRId64 ") is outside of the parameter's extent %" PRId64, scenario->file,
+                   call->line, what, call->param, d, box->start[d], box->start[d] + box->length[d], d < ndim ? shape[d] : 0);
+        if (d < ndim) *numel *= box->length[d];
+    }
+    return CS_OK;
+}
+
+static enum cs_status check_toy_call(const struct cs_scenario *scenario, const struct cs_toy_call *call) {
+    const struct cs_template_tensor *param = toy_param(&scenario->model, call->param);
+    CS_REQUIRE(param, CS_BAD_SCRIPT, "%s:%d: the toy has no parameter \"%s\"", scenario->file, call->line, call->param);
+    const struct cs_sizes none = {0};
+    int ndim;
+    int64_t shape[CS_NDIM], numel;
+    CS_TRY(cs_shape_parse(param->shape, &none, &ndim, shape));
+    if (call->has_write) {
+        CS_TRY(check_box(scenario, call, "write", &call->write, ndim, shape, &numel));
+        CS_REQUIRE(call->n_values == 1 || call->n_values == (size_t)numel, CS_BAD_SCRIPT, "%s:%d: write of %s: %zu values for %" PRId64 " elements", scenario->file,
+                   call->line, call->param, call->n_values, numel);
+    }
+    for (size_t i = 0; i < call->n_marks; i++) CS_TRY(check_box(scenario, call, "mark", &call->marks[i], ndim, shape, &numel));
+    return CS_OK;
+}
+
+static enum cs_status check_toy(const struct cs_scenario *scenario) {
+    const struct cs_model_config *model = &scenario->model;
+    for (size_t l = 0; l < model->n_toy_loads; l++)
+        for (size_t c = 0; c < model->toy_loads[l].n_calls; c++) CS_TRY(check_toy_call(scenario, &model->toy_loads[l].calls[c]));
+    for (size_t i = 0; i < model->n_toy_steps; i++) {
+        const struct cs_step *step = &model->toy_steps[i];
+        CS_REQUIRE(step->kind == CS_STEP_CONSTANT || toy_param(model, step->param), CS_BAD_SCRIPT, "%s:%d: post_load step %zu: the toy has no parameter \"%s\"",
+                   scenario->file, scenario->line, i + 1, step->param);
+        for (size_t c = 0; c < CS_CHAIN && step->chain[c]; c++)
+            CS_REQUIRE(cs_layout_by_name(step->chain[c]), CS_BAD_SCRIPT, "%s:%d: post_load step %zu: no layout is named \"%s\"; `coldstart list layouts` shows them",
+                       scenario->file, scenario->line, i + 1, step->chain[c]);
+    }
+    return CS_OK;
+}
+
+enum cs_status cs_scenario_check(const struct cs_scenario *scenario) {
+    CS_TRY(check_policies(scenario));
+    CS_TRY(check_method(scenario));
+    CS_TRY(check_ranks(scenario));
+    CS_TRY(check_checkpoints(scenario));
+    if (scenario->model.is_toy) CS_TRY(check_toy(scenario));
+    return check_plan(scenario);
+}

@@ -1,0 +1,81 @@
+/* The checkpoints of a scenario: folders on disk, synthetic ones in the form that the scenario's loader expects, perturbed copies, and what
+ * toys say they write. */
+#include "sim/session/internal.h"
+
+#include <string.h>
+
+const struct cs_checkpoint *cs_session_checkpoint(const struct cs_session *session, const char *name) {
+    const struct cs_scenario *scenario = session->config.scenario;
+    for (size_t i = 0; i < scenario->n_checkpoints; i++)
+        if (cs_text_equal(scenario->checkpoints[i].name, name)) return &session->checkpoints[i];
+    return NULL;
+}
+
+static enum cs_status make_synthetic(struct cs_session *session, const struct cs_checkpoint_config *config, struct cs_checkpoint *checkpoint) {
+    const struct cs_route_set *set;
+    CS_TRY(cs_session_routes(session, cs_session_loader(session, NULL), config->name, &set));
+    cs_checkpoint_init(checkpoint, config->name);
+    for (size_t i = 0; i < set->routes.n; i++) {
+        const struct cs_route *route = &set->routes.items[i];
+        struct cs_content content = config->kind == CS_CHECKPOINT_PATTERN
+                                        ? cs_checkpoint_pattern_content(route->tensor, route->as, config->version)
+                                        : cs_checkpoint_hash_content(session->config.seed, route->tensor, route->as);
+        CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &content));
+    }
+    return CS_OK;
+}
+
+/* A toy's source holds the call's numbers: one for all, or one per element. */
+static enum cs_status toy_content(struct cs_session *session, const struct cs_route *route, struct cs_checkpoint_entry *entry) {
+    const struct cs_toy_call *call = route->toy;
+    int64_t numel = 1;
+    for (int d = 0; d < route->ndim; d++) numel *= route->shape[d];
+    size_t width = (size_t)cs_dtype_bits(route->dtype) / 8;
+    CS_REQUIRE(width > 0, CS_UNSUPPORTED, "%s: toys cannot write %s", route->tensor, cs_dtype_name(route->dtype));
+    unsigned char *bytes = CS_NEW_ARRAY(&session->arena, unsigned char, (size_t)numel * width + 1);
+    CS_REQUIRE(bytes, CS_NO_MEMORY, "out of memory for the values of %s", route->tensor);
+    for (int64_t i = 0; i < numel; i++) {
+        uint64_t bits;
+        enum cs_status status = cs_dtype_encode(route->dtype, call->values[call->n_values > 1 ? i : 0], &bits);
+        CS_REQUIRE(status == CS_OK, status, "%s:%d: %s", session->config.scenario->file, call->line, cs_error_text());
+        memcpy(bytes + (size_t)i * width, &bits, width); /* little-endian, as everything here */
+    }
+    entry->mapped = bytes;
+    return CS_OK;
+}
+
+static enum cs_status make_toy(struct cs_session *session, const struct cs_checkpoint_config *config, struct cs_checkpoint *checkpoint) {
+    const struct cs_route_set *set;
+    CS_TRY(cs_session_routes(session, NULL, config->name, &set));
+    cs_checkpoint_init(checkpoint, config->name);
+    const struct cs_content zero = {.kind = CS_CONTENT_ZERO};
+    for (size_t i = 0; i < set->routes.n; i++) {
+        const struct cs_route *route = &set->routes.items[i];
+        CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &zero));
+        if (route->toy->has_write) CS_TRY(toy_content(session, route, &checkpoint->entries[checkpoint->n_entries - 1]));
+    }
+    return CS_OK;
+}
+
+static enum cs_status make(struct cs_session *session, const struct cs_checkpoint_config *config, struct cs_checkpoint *checkpoint) {
+    if (session->config.scenario->model.is_toy) return make_toy(session, config, checkpoint);
+    if (config->kind == CS_CHECKPOINT_FOLDER) return cs_checkpoint_open(checkpoint, config->name, config->path);
+    return make_synthetic(session, config, checkpoint);
+}
+
+enum cs_status cs_session_checkpoints(struct cs_session *session) {
+    const struct cs_scenario *scenario = session->config.scenario;
+    session->checkpoints = CS_NEW_ARRAY(&session->arena, struct cs_checkpoint, scenario->n_checkpoints);
+    CS_REQUIRE(session->checkpoints, CS_NO_MEMORY, "out of memory for %zu checkpoints", scenario->n_checkpoints);
+    session->n_checkpoints = scenario->n_checkpoints;
+    /* Originals first: perturbed copies read from them. */
+    for (size_t i = 0; i < scenario->n_checkpoints; i++)
+        if (!scenario->checkpoints[i].perturbs) CS_TRY(make(session, &scenario->checkpoints[i], &session->checkpoints[i]));
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
+        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
+        if (!config->perturbs) continue;
+        const struct cs_checkpoint *original = cs_session_checkpoint(session, config->perturbs);
+        CS_TRY(cs_checkpoint_perturb(&session->checkpoints[i], config->name, original, config->version, session->config.seed));
+    }
+    return CS_OK;
+}

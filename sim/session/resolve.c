@@ -1,0 +1,123 @@
+/* From a model's description in words to modules with sizes, rank by rank. */
+#include "sim/session/internal.h"
+
+#include <string.h>
+
+static const char layer_word[] = "{layer}";
+
+static const char *name_of(struct cs_arena *arena, const char *prefix, const char *pattern, int layer) {
+    const char *at = strstr(pattern, layer_word);
+    if (!at) return cs_arena_format(arena, "%s%s", prefix, pattern);
+    return cs_arena_format(arena, "%s%.*s%d%s", prefix, (int)(at - pattern), pattern, layer, at + strlen(layer_word));
+}
+
+static enum cs_status tensors_of_template(struct cs_arena *arena, const struct cs_module_template *module, const struct cs_sizes *sizes,
+                                          struct cs_module_spec *spec) {
+    struct cs_tensor_spec *tensors = CS_NEW_ARRAY(arena, struct cs_tensor_spec, module->n_tensors);
+    CS_REQUIRE(tensors, CS_NO_MEMORY, "out of memory for the tensors of %s", module->name);
+    for (size_t i = 0; i < module->n_tensors; i++) {
+        const struct cs_template_tensor *from = &module->tensors[i];
+        tensors[i] = (struct cs_tensor_spec){
+            .name = from->name, .kind = from->kind, .dtype = from->dtype, .init = from->init, .init_value = from->init_value,
+            .has_padding_value = from->has_padding_value, .padding_value = from->padding_value, .weight_loader_numel = -1,
+            .is_unregistered = from->is_unregistered,
+        };
+        enum cs_status status = cs_shape_parse(from->shape, sizes, &tensors[i].ndim, tensors[i].shape);
+        CS_REQUIRE(status == CS_OK, status, "%s.%s: %s", module->name, from->name, cs_error_text());
+    }
+    spec->tensors = tensors;
+    spec->n_tensors = module->n_tensors;
+    return CS_OK;
+}
+
+static const struct cs_backend *backend_of_toy(struct cs_arena *arena, const struct cs_model_config *model) {
+    struct cs_backend *backend = CS_NEW(arena, struct cs_backend);
+    size_t *n_steps = CS_NEW(arena, size_t);
+    if (!backend || !n_steps) return NULL;
+    *n_steps = model->n_toy_steps;
+    struct cs_backend made = {.method = "toy", .name = "toy", .steps = model->toy_steps, .n_steps = n_steps};
+    memcpy(backend, &made, sizeof made);
+    return backend;
+}
+
+static enum cs_status module_of(struct cs_session *session, const struct cs_module_template *module, int layer, const struct cs_sizes *sizes,
+                                struct cs_module_spec *spec) {
+    const struct cs_scenario *scenario = session->config.scenario;
+    spec->name = name_of(&session->arena, scenario->model.prefix, module->name, layer);
+    CS_REQUIRE(spec->name, CS_NO_MEMORY, "out of memory for the names of modules");
+    spec->layer = strstr(module->name, layer_word) ? layer : -1;
+    spec->processes_while_loading = scenario->model.is_toy && scenario->model.toy_processes_while_loading;
+    if (scenario->model.is_toy) {
+        spec->backend = backend_of_toy(&session->arena, &scenario->model);
+        CS_REQUIRE(spec->backend, CS_NO_MEMORY, "out of memory for the toy");
+    }
+    if (!module->is_routed_experts) return tensors_of_template(&session->arena, module, sizes, spec);
+    const struct cs_method *method = cs_method_by_name(scenario->method);
+    spec->backend = cs_backend_by_name(method, scenario->backend);
+    return cs_method_tensors(method, sizes, &session->arena, &spec->tensors, &spec->n_tensors);
+}
+
+static bool is_wanted(const struct cs_session *session, const char *name) {
+    return !session->config.only_module || cs_text_equal(session->config.only_module, name);
+}
+
+/* Layers in order, templates in order within a layer; a template without "{layer}" stands where it is listed: before the first layered
+ * one, or after all layers. */
+static enum cs_status modules_of(struct cs_session *session, const struct cs_sizes *sizes, struct cs_module_spec *specs, size_t *n) {
+    const struct cs_model_config *model = &session->config.scenario->model;
+    *n = 0;
+    size_t first = 0;
+    while (first < model->n_templates && !strstr(model->templates[first].name, layer_word)) first++;
+    for (int64_t pass = -1; pass <= model->layers; pass++) {
+        bool in_layers = pass >= 0 && pass < model->layers;
+        for (size_t t = 0; t < model->n_templates; t++) {
+            bool is_layered = strstr(model->templates[t].name, layer_word) != NULL;
+            bool has_turn = is_layered ? in_layers : (pass == -1 && t < first) || (pass == model->layers && t > first);
+            if (!has_turn) continue;
+            struct cs_module_spec spec = {0};
+            CS_TRY(module_of(session, &model->templates[t], (int)pass, sizes, &spec));
+            if (is_wanted(session, spec.name)) specs[(*n)++] = spec;
+        }
+    }
+    return CS_OK;
+}
+
+static enum cs_status sizes_of_rank(const struct cs_scenario *scenario, int rank, struct cs_rank_spec *spec) {
+    const struct cs_model_config *model = &scenario->model;
+    spec->tp_rank = scenario->ep > 1 ? 0 : rank;
+    spec->ep_rank = scenario->ep > 1 ? rank : 0;
+    int64_t each = model->experts / scenario->ep, rest = model->experts % scenario->ep; /* linear placement: the first ranks get the rest */
+    spec->first_expert = each * spec->ep_rank + (spec->ep_rank < rest ? spec->ep_rank : rest);
+    spec->sizes = (struct cs_sizes){.experts_global = model->experts, .experts = each + (spec->ep_rank < rest), .hidden_u = model->hidden,
+                                    .intermediate_full = model->intermediate, .tp = scenario->tp, .ep = scenario->ep};
+    struct cs_rounding rounding = {0};
+    if (scenario->method) {
+        const struct cs_backend *backend = cs_backend_by_name(cs_method_by_name(scenario->method), scenario->backend);
+        bool is_reference = cs_text_equal(scenario->rounding, "reference") && backend->reference.intermediate;
+        rounding = is_reference ? backend->reference : backend->released;
+    }
+    return cs_sizes_resolve(&spec->sizes, &rounding);
+}
+
+enum cs_status cs_session_resolve(struct cs_session *session) {
+    const struct cs_scenario *scenario = session->config.scenario;
+    const struct cs_model_config *model = &scenario->model;
+    int n_ranks = scenario->tp * scenario->ep;
+    int64_t most;
+    CS_REQUIRE(cs_multiply(model->layers + 1, (int64_t)model->n_templates, &most) && most < 1 << 20, CS_BAD_VALUE,
+               "%s: %" PRId64 " layers of %zu modules are too many", model->name, model->layers, model->n_templates);
+    struct cs_rank_spec *ranks = CS_NEW_ARRAY(&session->arena, struct cs_rank_spec, (size_t)n_ranks);
+    CS_REQUIRE(ranks, CS_NO_MEMORY, "out of memory for %d ranks", n_ranks);
+    for (int r = 0; r < n_ranks; r++) {
+        enum cs_status status = sizes_of_rank(scenario, r, &ranks[r]);
+        CS_REQUIRE(status == CS_OK, status, "%s: %s", model->name, cs_error_text());
+        struct cs_module_spec *specs = CS_NEW_ARRAY(&session->arena, struct cs_module_spec, (size_t)most);
+        CS_REQUIRE(specs, CS_NO_MEMORY, "out of memory for %" PRId64 " modules", most);
+        CS_TRY(modules_of(session, &ranks[r].sizes, specs, &session->model.n_modules));
+        ranks[r].modules = specs;
+    }
+    session->model.name = model->name;
+    session->model.n_ranks = (size_t)n_ranks;
+    session->model.ranks = ranks;
+    return CS_OK;
+}

@@ -1,0 +1,115 @@
+#include "sim/session/internal.h"
+
+const char *const cs_count_names[CS_N_COUNTS] = {
+#define X(name) [CS_COUNT_##name] = #name,
+    CS_COUNTS(X)
+#undef X
+};
+
+bool cs_count_is_channel(enum cs_count count) {
+    switch (count) {
+    case CS_COUNT_params_lucky: /* a lucky tensor makes a verdict mistrusted, not failed */
+    case CS_COUNT_missing: case CS_COUNT_duplicate: case CS_COUNT_excess:
+    case CS_COUNT_fill_calls: case CS_COUNT_fill_regions: case CS_COUNT_fill_bytes: case CS_COUNT_fill_skipped: case CS_COUNT_warnings: return false;
+    default: return true;
+    }
+}
+
+static enum cs_status open_rank(struct cs_session *session, int index) {
+    const struct cs_session_config *config = &session->config;
+    struct cs_rank *rank = &session->ranks[index];
+    *rank = (struct cs_rank){
+        .index = index, .spec = &session->model.ranks[index], .device = config->device, .policy = cs_policy_by_name(config->policy),
+        .defects = config->scenario->defects, .arena = &session->arena, .log = &session->log, .stats = &session->fill,
+        .has_prefill = config->has_prefill, .prefill = config->prefill,
+        .n_modules = session->model.n_modules, .modules = CS_NEW_ARRAY(&session->arena, struct cs_module, session->model.n_modules),
+    };
+    CS_REQUIRE(rank->modules && rank->policy, CS_NO_MEMORY, "out of memory for rank %d", index);
+    struct cs_memory memory = cs_device_memory(config->device);
+    cs_allocator_init(&rank->allocator, &config->allocator, &memory, cs_stream_key(config->garbage_seed, "allocator", (uint64_t)index));
+    return CS_OK;
+}
+
+enum cs_status cs_session_open(struct cs_session *session, const struct cs_session_config *config) {
+    *session = (struct cs_session){.config = *config};
+    session->log = (struct cs_log){.is_tracing = config->is_tracing, .arena = &session->arena};
+    CS_TRY(cs_session_resolve(session));
+    CS_TRY(cs_session_checkpoints(session));
+    session->ranks = CS_NEW_ARRAY(&session->arena, struct cs_rank, session->model.n_ranks);
+    CS_REQUIRE(session->ranks, CS_NO_MEMORY, "out of memory for %zu ranks", session->model.n_ranks);
+    for (size_t r = 0; r < session->model.n_ranks; r++) {
+        CS_TRY(open_rank(session, (int)r));
+        session->n_ranks++;
+    }
+    return CS_OK;
+}
+
+static enum cs_status source_of(const struct cs_session *session, const struct cs_arrival *arrival, const struct cs_op *op, struct cs_rank *rank,
+                                struct cs_view *source) {
+    CS_TRY(cs_checkpoint_source(cs_session_checkpoint(session, op->checkpoint), arrival->entry, &rank->allocator, source));
+    return arrival->is_slice ? cs_view_select(source, 0, arrival->route->expert) : CS_OK;
+}
+
+/* An expert that lives elsewhere is left untouched, without an error. */
+static bool is_local(const struct cs_rank *rank, const struct cs_route *route, int64_t *expert) {
+    *expert = route->expert < 0 ? -1 : route->expert - rank->spec->first_expert;
+    return route->expert < 0 || (*expert >= 0 && *expert < rank->spec->sizes.experts);
+}
+
+static enum cs_status send(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, const struct cs_arrival *arrival,
+                           struct cs_rank *rank) {
+    const struct cs_route *route = arrival->route;
+    int64_t expert;
+    if (!is_local(rank, route, &expert)) return CS_OK;
+    struct cs_load_call call = {.module = &rank->modules[route->module], .loader = route->loader, .row = route->row, .toy = route->toy,
+                                .tensor = route->tensor, .expert = expert};
+    CS_TRY(source_of(session, arrival, op, rank, &call.source));
+    return driver->load(rank, &call, route->param);
+}
+
+static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrivals) {
+    for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].n_calls = rank->modules[m].n_expected_calls = 0;
+    for (size_t i = 0; i < arrivals->n; i++) {
+        int64_t expert;
+        if (is_local(rank, arrivals->items[i].route, &expert)) rank->modules[arrivals->items[i].route->module].n_expected_calls++;
+    }
+}
+
+static enum cs_status run_rank(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, const struct cs_arrivals *arrivals,
+                               struct cs_rank *rank) {
+    CS_TRY(driver->begin(rank));
+    expect_calls(rank, arrivals);
+    for (size_t i = 0; i < arrivals->n; i++) CS_TRY(send(session, driver, op, &arrivals->items[i], rank));
+    return driver->finish(rank);
+}
+
+static void note_peak(struct cs_session *session) {
+    size_t bytes = 0;
+    for (size_t r = 0; r < session->n_ranks; r++) bytes += session->ranks[r].allocator.bytes_peak;
+    session->bytes_peak = bytes;
+}
+
+enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op) {
+    CS_REQUIRE(!session->is_unusable, CS_REFUSED, "an earlier reload failed half-way and there is no rollback: restart the server");
+    const struct cs_driver *driver = cs_driver_by_name(op->driver);
+    if (op->kind == CS_OP_RELOAD) session->log.load++;
+    session->fill = (struct cs_fill_stats){0};
+    struct cs_arena scratch = {0};
+    struct cs_arrivals arrivals;
+    enum cs_status status = cs_session_arrivals(session, op, &scratch, &arrivals);
+    for (size_t r = 0; status == CS_OK && r < session->n_ranks; r++) {
+        bool is_here = session->config.only_rank < 0 || session->config.only_rank == (int)r;
+        if (is_here) status = run_rank(session, driver, op, &arrivals, &session->ranks[r]);
+    }
+    cs_arena_release(&scratch);
+    session->is_unusable = status != CS_OK;
+    note_peak(session);
+    return status;
+}
+
+void cs_session_close(struct cs_session *session) {
+    for (size_t r = 0; r < session->n_ranks; r++) cs_allocator_close(&session->ranks[r].allocator);
+    for (size_t i = 0; i < session->n_checkpoints; i++) cs_checkpoint_close(&session->checkpoints[i]);
+    cs_arena_release(&session->arena);
+    *session = (struct cs_session){0};
+}
