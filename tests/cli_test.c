@@ -84,6 +84,21 @@ static void write_scenario(const char *path, const char *name, const char *expec
     write_text(path, text);
 }
 
+/* A dense model, whose checkpoints may come from files. */
+static void write_model(const char *path) {
+    write_text(path, "return cs.scenario {\n"
+                     "  name = \"dense\", policies = { \"none\" },\n"
+                     "  model = cs.model { name = \"norms\", layers = 2, hidden = 8, modules = {\n"
+                     "    cs.module { name = \"layers.{layer}.norm\", tensors = { { name = \"weight\", shape = \"H\", dtype = \"bf16\" } } } } },\n"
+                     "  checkpoints = { A = cs.synthetic(), B = cs.perturbed \"A\" },\n"
+                     "  run = function(s)\n"
+                     "    s:cold_start \"A\"\n"
+                     "    s:reload { driver = \"layerwise\", checkpoint = \"B\" }\n"
+                     "    s:expect(cs.equal())\n"
+                     "  end,\n"
+                     "}\n");
+}
+
 static char original[4096], folder[64];
 
 /* "t/b.lua" passes, "t/sub/a.lua" fails; what the others hold must never be run. */
@@ -94,6 +109,7 @@ static int make_scenarios(void **state) {
     mkdir("t", 0777), mkdir("t/sub", 0777), mkdir("t/models", 0777), mkdir("empty", 0777);
     write_scenario("t/b.lua", "toy.right", "cs.equal()");
     write_scenario("t/sub/a.lua", "toy.wrong", "{ params_differ = 1 }");
+    write_model("model.lua");
     write_text("t/models/m.lua", "return {}\n");
     write_text("t/.hidden.lua", "not a scenario\n");
     write_text("t/notes.txt", "not a scenario\n");
@@ -236,8 +252,12 @@ static void a_checkpoint_must_exist_in_a_scenario_and_on_disk(void **state) {
     (void)state;
     assert_refused("run t --checkpoint A", CS_EXIT_USAGE, "NAME=DIR");
     assert_refused("run t --checkpoint A=nowhere", CS_EXIT_USAGE, "No such file or directory");
-    assert_refused("run t --checkpoint A=broken.lua", CS_EXIT_USAGE, "not a folder");
-    assert_refused("run t --checkpoint Q=empty", CS_EXIT_USAGE, "checkpoint");
+    assert_refused("run t --checkpoint A=empty", CS_EXIT_USAGE, "no selected scenario has a checkpoint that a folder could replace");
+    assert_refused("run model.lua --checkpoint C=empty", CS_EXIT_USAGE, "unknown checkpoint \"C\": did you mean \"A\"?");
+    assert_refused("run model.lua --checkpoint A=empty --checkpoint A=t", CS_EXIT_USAGE, "given twice");
+    coldstart("run model.lua --checkpoint A=empty");
+    assert_int_equal(outcome.status, CS_EXIT_USAGE); /* there is no checkpoint in that folder */
+    assert_says(outcome.err, "empty");
 }
 
 /* ---- running ---- */

@@ -26,6 +26,9 @@ struct cs_first {
 enum cs_verdict_status { CS_PASSED, CS_FAILED, CS_MISTRUSTED, CS_REFUSED_AS_UPSTREAM, CS_SKIPPED };
 const char *cs_verdict_status_name(enum cs_verdict_status status); /* "passed", "failed", "mistrusted", "refused", "skipped" */
 
+/* The entry of `op` that speaks about `policy`; equal() when none does (R8.5). */
+const struct cs_expected *cs_expected_for(const struct cs_op *op, const char *policy);
+
 /* One scenario under one policy on one device. Strings live in the report's arena. */
 struct cs_verdict {
     const struct cs_scenario *scenario;

@@ -4,8 +4,6 @@
 
 #include "sim/audit/state.h"
 
-/* The entry of `op` that speaks about `policy`; equal() when none does (R8.5). */
-const struct cs_expected *cs_expected_for(const struct cs_op *op, const char *policy);
 /* In words: "params_differ = 8, side_moved = 6", "equal()". */
 const char *cs_expected_text(const struct cs_expected *expected, struct cs_arena *arena);
 /* NULL when the counts are as expected; else what is not, such as "side_moved: expected 6, got 0". */

@@ -10,6 +10,7 @@ enum { MOST_LINES = 15, LONGEST_WALK = 32 };
 
 struct walk {
     const struct cs_log *log;
+    int rank;
     uint64_t storage;
     int64_t bit;            /* of the element, in its storage */
     size_t end;             /* entries before this one happened earlier */
@@ -21,7 +22,7 @@ struct walk {
 static bool find_writer(struct walk *walk) {
     while (walk->end-- > 0) {
         const struct cs_log_entry *entry = &walk->log->entries[walk->end];
-        if (entry->destination_id != walk->storage) continue;
+        if (entry->rank != walk->rank || entry->destination_id != walk->storage) continue;
         int64_t index = cs_view_find(&entry->destination, walk->bit / cs_dtype_bits(entry->destination.dtype));
         if (index < 0) continue;
         walk->last = entry;
@@ -187,7 +188,7 @@ enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *
         status = trace(failing, &session);
         if (status == CS_OK) {
             const struct cs_view *view = &cs_module_slot(&session.ranks[entry->rank].modules[entry->module], entry->name)->param->view;
-            struct walk walk = {.log = &session.log, .storage = view->storage->id, .end = session.log.n_entries};
+            struct walk walk = {.log = &session.log, .rank = entry->rank, .storage = view->storage->id, .end = session.log.n_entries};
             walk.bit = cs_view_element(view, element) * cs_dtype_bits(view->dtype);
             is_stale = say_path(&text, &walk, session.log.load, failing->policy);
         }

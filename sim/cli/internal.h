@@ -22,7 +22,7 @@ struct cs_scenarios {
 enum cs_status cs_load_scenarios(const struct cs_paths *paths, const char *filter, struct cs_arena *arena,
                                  struct cs_scenarios *scenarios);
 
-/* "A=DIR": checkpoint A of every scenario that has one is the folder DIR now. CS_BAD_USAGE when none has it. */
+/* "A=DIR": checkpoint A of every scenario that has one is what lies at DIR now. CS_BAD_USAGE when none has it. */
 enum cs_status cs_override_checkpoint(struct cs_scenarios *scenarios, const char *text, struct cs_arena *arena);
 
 #endif

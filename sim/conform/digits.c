@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { POISON = 0xAA, OTHER_POISON = 0x55, MOST_DIGITS = 4 };
+enum { POISON = 0xAA, OTHER_POISON = 0x55, MOST_DIGITS = 4, PARALLEL = 1 << 18 };
 
 /* Loads one digit over one poison; the bytes of all parameters end up in `bytes`. */
 static enum cs_status pass(struct cs_arena *arena, struct cs_layer *layer, const struct cs_golden_checkpoint *golden,
@@ -51,6 +51,7 @@ static uint32_t classify_element(enum cs_dtype dtype, size_t width, uint64_t fir
 
 /* The same for all elements of one byte, where large cases spend their time. */
 static void classify_bytes(uint32_t *from, const unsigned char *first, const unsigned char *raised, int64_t n) {
+#pragma omp parallel for schedule(static) if (n > PARALLEL)
     for (int64_t i = 0; i < n; i++) {
         uint32_t seen = (unsigned char)(first[i] + 1) == raised[i] ? first[i] : CS_FROM_UNKNOWN;
         seen = first[i] == raised[i] ? CS_FROM_LOADER : seen;
@@ -78,12 +79,16 @@ static enum cs_status classify(struct cs_arena *arena, struct cs_source_set *set
     return CS_OK;
 }
 
+static void add_digit_bytes(uint32_t *from, const unsigned char *bytes, int64_t n, unsigned digit) {
+#pragma omp parallel for schedule(static) if (n > PARALLEL)
+    for (int64_t i = 0; i < n; i++) from[i] = from[i] >= CS_FROM_UNKNOWN ? from[i] : from[i] | (uint32_t)bytes[i] << (8 * digit);
+}
+
 static void add_digit(struct cs_source_set *set, const struct cs_bytes *bytes, unsigned digit) {
     size_t width = (size_t)cs_dtype_bits(set->dtype) / 8;
     int64_t n = set->experts * set->rows * set->columns;
     uint32_t *from = set->from;
-    for (int64_t i = 0; i < n && width == 1; i++)
-        from[i] = from[i] >= CS_FROM_UNKNOWN ? from[i] : from[i] | (uint32_t)bytes->data[i] << (8 * digit);
+    if (width == 1) add_digit_bytes(from, bytes->data, n, digit);
     for (int64_t i = 0; i < n && width > 1; i++) {
         int value = digit_of(set->dtype, element_bits(bytes, width, i));
         if (from[i] >= CS_FROM_UNKNOWN) continue;

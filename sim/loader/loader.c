@@ -84,5 +84,6 @@ enum cs_status cs_load_prefix(struct cs_load_call *call, const struct cs_load_pa
     if (param->ndim > 2) CS_TRY(cs_view_narrow(&destination, 2, 0, width));
     if (cs_view_numel(&destination)) CS_TRY(cs_load_copy(call, &destination, source));
     CS_TRY(narrowed_axis(call, part, part->row + rows, part->rows - rows, 0, columns));
-    return rows ? narrowed_axis(call, part, part->row, rows, width, columns - width) : CS_OK;
+    bool has_narrow_columns = rows && width < columns; /* a bias has no columns to narrow */
+    return has_narrow_columns ? narrowed_axis(call, part, part->row, rows, width, columns - width) : CS_OK;
 }

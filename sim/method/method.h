@@ -1,6 +1,6 @@
 /* Methods are data: a table of parameters (create_weights) and, per back end, a table of post-load steps.
  *
- * Sizes: E local experts, I and H after rounding, per rank. A shape is words of letters and numbers with * and /, such as
+ * Sizes: E local experts, I and H after rounding, per rank. A shape is words of letters and numbers with *, / and // (rounding down), such as
  * "E 2*I H/2". Steps run in order on working values: a parameter's working value is its own bytes until a step replaces it
  * (RELAYOUT, CAST, VIEW); REPLACE then does what upstream's replace_parameter does. */
 #ifndef CS_METHOD_H

@@ -41,7 +41,9 @@ static bool size_of_word(const char *word, size_t length, const struct cs_sizes 
     return true;
 }
 
-/* One extent: factors joined by * and /, from left to right; divisions must be exact. */
+enum { FLOOR = 'f' }; /* the operation // */
+
+/* One extent: factors joined by *, / and //, from left to right; / must be exact, // rounds down as upstream's does. */
 static enum cs_status parse_extent(const char *text, size_t length, const struct cs_sizes *sizes, int64_t *extent) {
     char operation = '*';
     *extent = 1;
@@ -53,11 +55,13 @@ static enum cs_status parse_extent(const char *text, size_t length, const struct
         if (operation == '*') {
             CS_REQUIRE(cs_multiply(*extent, value, extent), CS_BAD_VALUE, "shape word \"%.*s\" is too large", (int)length, text);
         } else {
-            CS_REQUIRE(value > 0 && *extent % value == 0, CS_BAD_VALUE,
+            CS_REQUIRE(value > 0 && (operation == FLOOR || *extent % value == 0), CS_BAD_VALUE,
                        "shape word \"%.*s\": %" PRId64 " is not a multiple of %" PRId64, (int)length, text, *extent, value);
             *extent /= value;
         }
         if (end < length) operation = text[end];
+        bool is_floor = end + 1 < length && text[end] == '/' && text[end + 1] == '/';
+        if (is_floor) operation = FLOOR, end++;
     }
     return CS_OK;
 }

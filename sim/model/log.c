@@ -8,6 +8,7 @@ void cs_log_note(struct cs_log *log, const struct cs_log_entry *entry) {
     struct cs_log_entry *kept = cs_arena_grow(log->arena, (void **)&log->entries, log->n_entries, &log->capacity, sizeof *kept);
     if (!kept) return;
     *kept = *entry;
+    kept->rank = log->rank;
     kept->load = log->load;
     kept->destination_id = entry->destination.storage ? entry->destination.storage->id : 0;
     kept->source_id = entry->has_source && entry->source.storage ? entry->source.storage->id : 0;

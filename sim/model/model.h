@@ -104,6 +104,7 @@ enum cs_log_kind {
 
 struct cs_log_entry {
     enum cs_log_kind kind;
+    int rank;                    /* storage ids are its allocator's; rank and load are filled in by cs_log_note */
     int load;                    /* 0: cold start, 1: first reload, … */
     const char *who;             /* loader, step or driver state, for the sentence */
     const char *what;            /* checkpoint tensor, parameter or layout chain */
@@ -117,7 +118,7 @@ struct cs_log_entry {
 
 struct cs_log {
     bool is_tracing;
-    int load;
+    int rank, load; /* that run now */
     size_t n_entries, capacity;
     struct cs_log_entry *entries;
     struct cs_arena *arena;

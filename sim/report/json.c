@@ -40,6 +40,8 @@ static json_t *coordinate(int64_t value) { return value < 0 ? json_null() : json
 /* NaN and infinities have no JSON number: null, and the bits say which. */
 static json_t *number(enum cs_dtype dtype, uint64_t bits) {
     double value = cs_dtype_decode(dtype, bits);
+    bool is_exact_integer = !cs_dtype_is_floating(dtype) && fabs(value) <= 0x1p53;
+    if (is_exact_integer) return json_integer((json_int_t)value);
     return isfinite(value) ? json_real(value) : json_null();
 }
 
@@ -109,7 +111,7 @@ static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     put(object, "status", json_string(cs_verdict_status_name(verdict->status)), failures);
     put(object, "reason", text_or_null(verdict->reason), failures);
     put(object, "refused_reason", text_or_null(verdict->refused_reason), failures);
-    put(object, "expect", text_or_null(verdict->expected), failures);
+    put(object, "expect", text_or_null(verdict->n_expectations ? verdict->expected : NULL), failures);
     put_counts(object, verdict, failures);
     put(object, "ranks", json_integer((json_int_t)verdict->n_ranks), failures);
     put(object, "tags", texts(scenario->tags, scenario->n_tags, failures), failures);

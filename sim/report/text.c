@@ -53,22 +53,12 @@ void cs_report_text_totals(FILE *out, const struct cs_report_totals *totals) {
 
 /* ---- the expectation behind a verdict ---- */
 
-/* The entry for `policy`: the one that names it, else the one for every other policy, else NULL: equal(). */
-static const struct cs_expected *entry_for(const struct cs_op *op, const char *policy) {
-    const struct cs_expected *others = NULL;
-    for (size_t i = 0; i < op->n_expected; i++) {
-        const struct cs_expected *entry = &op->expected[i];
-        if (!entry->policy) others = entry;
-        else if (cs_text_equal(entry->policy, policy)) return entry;
-    }
-    return others;
-}
-
+/* Of the line that the verdict names; NULL: none was judged. */
 static const struct cs_expected *judged(const struct cs_verdict *verdict) {
     const struct cs_scenario *scenario = verdict->scenario;
     for (size_t i = 0; i < scenario->n_ops; i++)
         if (scenario->ops[i].kind == CS_OP_EXPECT && scenario->ops[i].line == verdict->line)
-            return entry_for(&scenario->ops[i], verdict->policy);
+            return cs_expected_for(&scenario->ops[i], verdict->policy);
     return NULL;
 }
 
@@ -206,7 +196,7 @@ static void print_head(FILE *out, const struct cs_verdict *verdict, bool colour)
 /* Everything that a reader needs to find the cause, most important first. */
 static void print_details(FILE *out, const struct cs_verdict *verdict) {
     print_reason(out, verdict);
-    if (verdict->expected) {
+    if (verdict->expected && verdict->n_expectations) {
         fprintf(out, "  expected  %s\n", verdict->expected);
         print_found(out, verdict);
     }

@@ -151,7 +151,7 @@ struct cs_value cs_value_argument(lua_State *L, int index, const char *name) {
 }
 
 void cs_value_last_argument(lua_State *L, int n, const char *function) {
-    struct cs_value self = cs_value_argument(L, 1, function);
+    struct cs_value self = {.L = L, .name = function};
     if (lua_gettop(L) > n) cs_value_refuse(&self, "found %d arguments, expected at most %d", lua_gettop(L), n);
 }
 

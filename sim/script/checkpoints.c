@@ -101,11 +101,18 @@ static void choose_version(const struct cs_value *scenario, const struct list *l
 
 static int compare_names(const void *a, const void *b) { return strcmp(((const CONFIG *)a)->name, ((const CONFIG *)b)->name); }
 
+/* A toy's checkpoints are its loads: each says what it writes, none is a copy of another. */
+static void declare_toy_loads(struct list *list, const struct cs_model_config *model) {
+    for (size_t i = 0; i < model->n_toy_loads; i++)
+        if (!is_declared(list, model->toy_loads[i].checkpoint)) list->items[list->n++] = (CONFIG){.name = model->toy_loads[i].checkpoint};
+}
+
 void cs_checkpoints_complete(const struct cs_value *value, struct cs_scenario *scenario) {
-    size_t most = 2 * scenario->n_checkpoints + scenario->n_ops + CS_CHECKPOINT_VERSIONS;
+    size_t most = 2 * scenario->n_checkpoints + scenario->n_ops + scenario->model.n_toy_loads + CS_CHECKPOINT_VERSIONS;
     struct list list = {.items = CS_SCRIPT_NEW(value->L, CONFIG, most), .n = scenario->n_checkpoints};
     if (list.n) memcpy(list.items, scenario->checkpoints, list.n * sizeof *list.items);
-    for (size_t i = 0; i < scenario->n_ops; i++)
+    declare_toy_loads(&list, &scenario->model);
+    for (size_t i = 0; !scenario->model.is_toy && i < scenario->n_ops; i++)
         if (scenario->ops[i].checkpoint) declare(&list, scenario->ops[i].checkpoint);
     for (size_t i = 0; i < scenario->n_checkpoints; i++)
         if (list.items[i].perturbs) declare(&list, list.items[i].perturbs);

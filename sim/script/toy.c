@@ -3,8 +3,8 @@
 
 /* What the table says, before it becomes a cs_model_config. */
 struct toy {
-    size_t n_params, n_steps, n_loads;
     const struct cs_template_tensor *params;
+    size_t n_params, n_steps, n_loads;
     const struct cs_step *steps;
     const struct cs_toy_load *loads;
     bool processes_while_loading;

@@ -48,9 +48,9 @@ static enum cs_status make_toy(struct cs_session *session, const struct cs_check
     const struct cs_route_set *set;
     CS_TRY(cs_session_routes(session, NULL, config->name, &set));
     cs_checkpoint_init(checkpoint, config->name);
-    const struct cs_content zero = {.kind = CS_CONTENT_ZERO};
     for (size_t i = 0; i < set->routes.n; i++) {
         const struct cs_route *route = &set->routes.items[i];
+        const struct cs_content zero = {.kind = CS_CONTENT_ZERO, .as = route->dtype};
         CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &zero));
         if (route->toy->has_write) CS_TRY(toy_content(session, route, &checkpoint->entries[checkpoint->n_entries - 1]));
     }

@@ -88,15 +88,12 @@ static enum cs_status sizes_of_rank(const struct cs_scenario *scenario, int rank
     spec->ep_rank = scenario->ep > 1 ? rank : 0;
     int64_t each = model->experts / scenario->ep, rest = model->experts % scenario->ep; /* linear placement: the first ranks get the rest */
     spec->first_expert = each * spec->ep_rank + (spec->ep_rank < rest ? spec->ep_rank : rest);
-    spec->sizes = (struct cs_sizes){.experts_global = model->experts, .experts = each + (spec->ep_rank < rest), .hidden_u = model->hidden,
+    spec->sizes = (struct cs_sizes){.experts_global = model->experts, .experts = each + (spec->ep_rank < rest), .hidden = model->hidden, .hidden_u = model->hidden,
                                     .intermediate_full = model->intermediate, .tp = scenario->tp, .ep = scenario->ep};
-    struct cs_rounding rounding = {0};
-    if (scenario->method) {
-        const struct cs_backend *backend = cs_backend_by_name(cs_method_by_name(scenario->method), scenario->backend);
-        bool is_reference = cs_text_equal(scenario->rounding, "reference") && backend->reference.intermediate;
-        rounding = is_reference ? backend->reference : backend->released;
-    }
-    return cs_sizes_resolve(&spec->sizes, &rounding);
+    if (!scenario->method) return CS_OK; /* toys and dense models have no experts to shard or round */
+    const struct cs_backend *backend = cs_backend_by_name(cs_method_by_name(scenario->method), scenario->backend);
+    bool is_reference = cs_text_equal(scenario->rounding, "reference") && backend->reference.intermediate;
+    return cs_sizes_resolve(&spec->sizes, is_reference ? &backend->reference : &backend->released);
 }
 
 enum cs_status cs_session_resolve(struct cs_session *session) {

@@ -77,6 +77,7 @@ static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrival
 
 static enum cs_status run_rank(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, const struct cs_arrivals *arrivals,
                                struct cs_rank *rank) {
+    session->log.rank = rank->index;
     CS_TRY(driver->begin(rank));
     expect_calls(rank, arrivals);
     for (size_t i = 0; i < arrivals->n; i++) CS_TRY(send(session, driver, op, &arrivals->items[i], rank));

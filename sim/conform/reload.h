@@ -1,0 +1,97 @@
+/* Family reload/: small servers that are started and reloaded, and what became of every tensor. Private to this folder.
+ *
+ * A golden scenario is a model, a sequence of loads and two poisons: what fresh memory holds in the cold start, and what
+ * in reloads. After each load every tensor is compared with a cold start of the same checkpoint over zeros; the golden
+ * file lists the tensors that differed in the real engine, with hashes of both sides. */
+#ifndef CS_CONFORM_RELOAD_H
+#define CS_CONFORM_RELOAD_H
+
+#include "sim/conform/internal.h"
+#include "sim/session/session.h"
+
+/* ---- models and their sequences (reload_model.c) ---- */
+
+struct cs_golden_model {
+    int64_t layers, experts, hidden, intermediate;
+    int tp, rank;
+    const char *backend;
+};
+
+/* Of a scenario's own row; else of another row of the same model in `scenarios`; else as the capture script has it. */
+enum cs_status cs_golden_model_find(const json_t *scenarios, const json_t *row, struct cs_golden_model *model);
+
+enum { CS_GOLDEN_LOADS = 2 };
+
+struct cs_golden_load {
+    const char *label;      /* "reloadB_streamed" */
+    const char *checkpoint; /* "B" */
+    const char *loader;     /* another one than the model's, or NULL */
+    bool is_shuffled;
+};
+
+struct cs_golden_sequence {
+    const char *name;
+    size_t n_loads;
+    struct cs_golden_load loads[CS_GOLDEN_LOADS];
+};
+
+/* By the middle part of "model/sequence/poison"; NULL when we do not have it. */
+const struct cs_golden_sequence *cs_golden_sequence_find(const char *id);
+bool cs_golden_id_is(const char *id, const char *sequence);
+
+/* One server: checkpoints A and B, fresh memory full of `cold` and, in reloads, of `reload`. */
+struct cs_golden_server {
+    struct cs_scenario scenario;
+    struct cs_session session;
+    const struct cs_golden_model *model;
+};
+
+struct cs_golden_poison {
+    uint8_t cold, reload;
+    bool has_prefill; /* parameters of routed experts are created holding `cold` too */
+};
+
+/* Opens the server and cold-starts it from checkpoint "A" or "B". Close after a failure too. */
+enum cs_status cs_golden_server_start(struct cs_golden_server *server, const struct cs_device *device,
+                                      const struct cs_golden_model *model, struct cs_golden_poison poison, uint64_t defects,
+                                      const char *checkpoint);
+enum cs_status cs_golden_server_reload(struct cs_golden_server *server, const struct cs_golden_load *load);
+void cs_golden_server_close(struct cs_golden_server *server);
+
+/* numpy.random.RandomState(seed).permutation(n) into `order` (permutation.c). */
+void cs_golden_permutation(uint32_t seed, size_t n, size_t *order);
+
+/* ---- states (reload_state.c) ---- */
+
+struct cs_golden_tensor_state {
+    const char *name;
+    struct cs_view view;
+    uint64_t storage_id;          /* the storage may be gone when states are compared */
+    const struct cs_param *param; /* the object */
+    struct cs_bytes bytes;
+};
+
+struct cs_golden_state {
+    size_t n;
+    struct cs_golden_tensor_state *tensors;
+};
+
+/* Every parameter and buffer of the server's rank. */
+enum cs_status cs_golden_state_read(struct cs_arena *arena, struct cs_golden_server *server, struct cs_golden_state *state);
+const struct cs_golden_tensor_state *cs_golden_state_find(const struct cs_golden_state *state, const char *name);
+
+/* Exactly the tensors of `list` differ between the two, and as the list says. `hashes` may be NULL: what tensors that are
+ * not listed must hash to. */
+enum cs_status cs_golden_state_differs_as(const json_t *list, const json_t *hashes, const struct cs_golden_state *reference,
+                                          const struct cs_golden_state *state);
+/* Every tensor has the hash that `hashes` says, and there are no others. */
+enum cs_status cs_golden_state_has_hashes(const json_t *hashes, const struct cs_golden_state *state);
+/* Shape, stride and dtype of every tensor. */
+enum cs_status cs_golden_state_has_layouts(const json_t *layouts, const struct cs_golden_state *state);
+/* Exactly the named tensors are elsewhere (`by_object`: are other objects) than before. */
+enum cs_status cs_golden_state_moved_as(const json_t *names, bool by_object, const struct cs_golden_state *before,
+                                        const struct cs_golden_state *after);
+/* Tensors that differ in exactly as many elements as `counts` says; those not named in none. */
+enum cs_status cs_golden_state_differs_by(const json_t *counts, const struct cs_golden_state *a, const struct cs_golden_state *b);
+
+#endif
