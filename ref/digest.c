@@ -6,7 +6,7 @@ struct job {
     int bits;
 };
 
-static uint64_t word_digest(uint64_t word, int64_t index) { return cs_mix64(word + cs_mix64((uint64_t)index)); }
+static uint64_t word_digest(uint64_t word, int64_t index) { return cs_mix64(word + (uint64_t)index * CS_DIGEST_STEP); }
 
 /* The first n elements of what is left of a run, packed into words. Pieces begin at a word: none is shared. */
 static void pack_elements(struct cs_ref_run *run, int64_t n, const struct job *job, struct cs_ref_tally *tally) {

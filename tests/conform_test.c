@@ -1,5 +1,5 @@
-/* Conformance must be able to fail: golden cases are copied, one thing in them is changed, and the case has to be named.
- * Unchanged, the captured cases have to pass. */
+/* Conformance must be able to fail: golden cases are copied, one thing in them is changed, and the case has to be
+ * named. Unchanged, the captured cases have to pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,56 +7,13 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <dirent.h>
-#include <jansson.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/cli/cli.h"
 #include "sim/conform/reload.h"
 #include "tests/support_files.h"
-
-#define GOLDEN SOURCE_DIR "/tests/golden"
-
-/* ---- running ---- */
-
-struct outcome {
-    enum cs_status status;
-    struct cs_conform_result result;
-    char *text; /* everything printed */
-};
-
-static struct outcome conform(const char *folder, const char *filter) {
-    struct outcome outcome = {0};
-    size_t size;
-    FILE *out = open_memstream(&outcome.text, &size);
-    assert_non_null(out);
-    const struct cs_conform_options options = {.folder = folder, .device = cs_device_by_name("ref"), .filter = filter, .out = out};
-    outcome.status = cs_conform(&options, &outcome.result);
-    assert_int_equal(fclose(out), 0);
-    return outcome;
-}
-
-/* The only selected case passes. */
-static void assert_passes(const char *folder, const char *filter, int64_t with_defect) {
-    struct outcome outcome = conform(folder, filter);
-    assert_int_equal(outcome.status, CS_OK);
-    if (outcome.result.total.failed) fail_msg("%s", outcome.text);
-    assert_int_equal(outcome.result.total.passed, 1);
-    assert_int_equal(outcome.result.total.with_defect, with_defect);
-    free(outcome.text);
-}
-
-/* The folder's only case fails; what is printed names it and contains `reason`. */
-static void assert_fails(const char *folder, const char *name, const char *reason) {
-    struct outcome outcome = conform(folder, NULL);
-    assert_int_equal(outcome.status, CS_OK);
-    assert_int_equal(outcome.result.total.passed, 0);
-    assert_int_equal(outcome.result.total.failed, 1);
-    if (!strstr(outcome.text, name) || !strstr(outcome.text, reason)) fail_msg("no \"%s\" or \"%s\" in: %s", name, reason, outcome.text);
-    assert_non_null(strstr(outcome.text, "\n0 of 1 passed, 0 unsupported\n"));
-    free(outcome.text);
-}
+#include "tests/support_golden.h"
 
 static int exit_of(const char *folder, const char *filter) {
     char verb[] = "conform", k[] = "-k", words[2][512];
@@ -66,112 +23,16 @@ static int exit_of(const char *folder, const char *filter) {
     return cs_verb_conform(filter ? 4 : 2, argv);
 }
 
-/* ---- copies of golden cases ---- */
-
-static json_t *golden_json(const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", GOLDEN, name);
-    json_error_t error;
-    json_t *root = json_load_file(path, 0, &error);
-    if (!root) fail_msg("%s: %s", path, error.text);
-    return root;
-}
-
-/* The entry of a list whose `key` is `id`; the caller owns it. */
-static json_t *take_case(json_t *list, const char *key, const char *id) {
-    size_t i;
-    json_t *entry, *found = NULL;
-    json_array_foreach(list, i, entry) if (cs_text_equal(json_string_value(json_object_get(entry, key)), id)) found = json_incref(entry);
-    if (!found) fail_msg("no case %s", id);
-    return found;
-}
-
-static const char *family_folder(void **state, const char *family) {
-    const char *folder = path_in(*state, family);
-    mkdir(folder, 0755);
-    return folder;
-}
-
-static void write_json(const char *path, json_t *root) {
-    assert_int_equal(json_dump_file(root, path, 0), 0);
-    json_decref(root);
-}
-
-/* Copies a file of golden bytes; `flip` counts from its end, 0: nothing is changed. */
-static void copy_bytes(const char *from, const char *to, size_t flip) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", GOLDEN, from);
-    FILE *in = fopen(path, "rb");
-    assert_non_null(in);
-    static unsigned char bytes[1 << 19];
-    size_t size = fread(bytes, 1, sizeof bytes, in);
-    fclose(in);
-    assert_true(size > flip && size < sizeof bytes);
-    if (flip) bytes[size - flip] ^= 1;
-    write_bytes(to, bytes, size);
-}
-
-/* A layouts/ family of one case. */
-static void copy_layout(void **state, const char *id, size_t flip) {
-    json_t *index = golden_json("layouts/index.json"), *one = json_array();
-    json_array_append_new(one, take_case(index, "case", id));
-    json_decref(index);
-    const char *folder = family_folder(state, "layouts");
-    write_json(path_in(folder, "index.json"), one);
-    char from[256];
-    snprintf(from, sizeof from, "layouts/%s.safetensors", id);
-    copy_bytes(from, path_in(*state, from), flip);
-}
-
-/* A loaders/ family of one case that `change` may edit. */
-typedef void edit(json_t *json);
-
-static void copy_loader(void **state, const char *file, const char *id, edit *change) {
-    char name[256];
-    snprintf(name, sizeof name, "loaders/%s", file);
-    json_t *list = golden_json(name), *one = json_array(), *json = take_case(list, "id", id);
-    json_decref(list);
-    if (change) change(json);
-    const char *bytes = json_string_value(json_object_get(json, "bytes"));
-    family_folder(state, "loaders");
-    if (bytes) {
-        char from[256];
-        snprintf(from, sizeof from, "loaders/%s", bytes);
-        copy_bytes(from, path_in(*state, from), 0);
-    }
-    json_array_append_new(one, json);
-    write_json(path_in(*state, name), one);
-}
-
-static void copy_scenario(void **state, const char *id, edit *change) {
-    json_t *root = golden_json("reload/scenarios.json"), *one = json_array();
-    json_t *json = take_case(json_object_get(root, "scenarios"), "id", id);
-    if (change) change(json);
-    json_array_append_new(one, json);
-    json_object_set_new(root, "scenarios", one);
-    family_folder(state, "reload");
-    write_json(path_in(*state, "reload/scenarios.json"), root);
-}
-
-static void remove_family(const char *folder) {
-    DIR *listing = opendir(folder);
-    if (!listing) return;
-    for (struct dirent *item; (item = readdir(listing));) unlink(path_in(folder, item->d_name));
-    closedir(listing);
-}
-
-static int teardown(void **state) {
-    static const char *const families[] = {"layouts", "loaders", "reload"};
-    for (size_t i = 0; i < CS_COUNT(families); i++) remove_family(path_in(*state, families[i]));
-    return remove_test_folder(state);
-}
-
 /* ---- edits ---- */
 
-static json_t *param_of(json_t *json, const char *name) { return json_object_get(json_object_get(json, "params"), name); }
+static json_t *param_of(json_t *json, const char *name) {
+    return json_object_get(json_object_get(json, "params"), name);
+}
 static json_t *first_of(json_t *json, const char *key) { return json_array_get(json_object_get(json, key), 0); }
 static json_t *first_step(json_t *json) { return first_of(json, "steps"); }
-static void set_number(json_t *array, size_t i, json_int_t number) { json_array_set_new(array, i, json_integer(number)); }
+static void set_number(json_t *array, size_t i, json_int_t number) {
+    json_array_set_new(array, i, json_integer(number));
+}
 
 /* The rectangle starts one row later in the checkpoint. */
 static void move_source(json_t *json) {
@@ -179,7 +40,8 @@ static void move_source(json_t *json) {
     set_number(json_object_get(written, "src_first"), 0, 1);
     json_object_del(written, "src_last");
     set_number(json_object_get(written, "ext"), 0, 191);
-    json_array_append_new(json_object_get(param_of(json, "w13_weight"), "padding"), json_pack("[[i,i],[i,i]]", 191, 0, 1, 48));
+    json_array_append_new(json_object_get(param_of(json, "w13_weight"), "padding"),
+                          json_pack("[[i,i],[i,i]]", 191, 0, 1, 48));
 }
 
 /* The last written row is called padding. */
@@ -192,34 +54,46 @@ static void shorten_written(json_t *json) {
 
 static void forget_padding(json_t *json) { json_array_clear(json_object_get(param_of(json, "w2_bias"), "padding")); }
 static void pad_twice(json_t *json) {
-    json_array_append(json_object_get(param_of(json, "w2_bias"), "padding"), first_of(param_of(json, "w2_bias"), "padding"));
+    json_array_append(json_object_get(param_of(json, "w2_bias"), "padding"),
+                      first_of(param_of(json, "w2_bias"), "padding"));
 }
-static void fill_with_one(json_t *json) { json_array_set_new(first_of(param_of(json, "w2_bias"), "filled"), 2, json_real(1.0)); }
-static void miscount_written(json_t *json) { json_object_set_new(param_of(json, "w2_weight"), "n_written", json_integer(1)); }
+static void fill_with_one(json_t *json) {
+    json_array_set_new(first_of(param_of(json, "w2_bias"), "filled"), 2, json_real(1.0));
+}
+static void miscount_written(json_t *json) {
+    json_object_set_new(param_of(json, "w2_weight"), "n_written", json_integer(1));
+}
 static void miscount_loaded(json_t *json) {
     json_object_set_new(json_object_get(json, "reload_counter"), "counted_full_load", json_integer(1));
 }
 static void change_stride(json_t *json) { set_number(json_object_get(param_of(json, "w13_bias"), "stride"), 0, 1); }
 static void change_init(json_t *json) { json_object_set_new(param_of(json, "w13_bias"), "init", json_string("empty")); }
-static void change_dtype(json_t *json) { json_object_set_new(param_of(json, "w13_bias"), "dtype", json_string("float32")); }
+static void change_dtype(json_t *json) {
+    json_object_set_new(param_of(json, "w13_bias"), "dtype", json_string("float32"));
+}
 static void change_size(json_t *json) { json_object_set_new(json_object_get(json, "sizes"), "H", json_integer(7)); }
 static void expect_refusal(json_t *json) {
     json_object_set_new(json, "load_error", json_pack("{s:s,s:s}", "type", "IndexError", "said", "start out of range"));
 }
-static void expect_value_error(json_t *json) { json_object_set_new(json_object_get(json, "load_error"), "type", json_string("ValueError")); }
+static void expect_value_error(json_t *json) {
+    json_object_set_new(json_object_get(json, "load_error"), "type", json_string("ValueError"));
+}
 
 static void change_cold_hash(json_t *json) {
-    json_object_set_new(json_object_get(json, "cold_hash_B"), "layers.0.mlp.router.bias", json_string("0123456789abcdef"));
+    json_object_set_new(json_object_get(json, "cold_hash_B"), "layers.0.mlp.router.bias",
+                        json_string("0123456789abcdef"));
 }
 static void change_cold_stride(json_t *json) {
     json_t *row = json_object_get(json_object_get(json, "cold_meta"), "embed.weight");
     set_number(json_array_get(row, 1), 0, 1);
 }
 static void change_padding_count(json_t *json) {
-    json_object_set_new(json_object_get(json, "pad_elems"), "layers.0.mlp.experts.routed_experts.w2_bias", json_integer(127));
+    json_object_set_new(json_object_get(json, "pad_elems"), "layers.0.mlp.experts.routed_experts.w2_bias",
+                        json_integer(127));
 }
 static void change_reload_hash(json_t *json) {
-    json_object_set_new(json_array_get(json_object_get(first_step(json), "differing"), 3), "got_fnv64", json_string("0123456789abcdef"));
+    json_object_set_new(json_array_get(json_object_get(first_step(json), "differing"), 3), "got_fnv64",
+                        json_string("0123456789abcdef"));
 }
 static void forget_difference(json_t *json) { json_array_remove(json_object_get(first_step(json), "differing"), 0); }
 static void list_equal_tensor(json_t *json) {
@@ -227,19 +101,37 @@ static void list_equal_tensor(json_t *json) {
     json_object_set_new(entry, "name", json_string("embed.weight"));
     json_array_append_new(list, entry);
 }
-static void change_box(json_t *json) { set_number(json_array_get(json_object_get(first_of(first_step(json), "differing"), "bbox"), 0), 1, 2); }
-static void expect_move(json_t *json) { json_array_append_new(json_object_get(first_step(json), "moved"), json_string("embed.weight")); }
+static void change_box(json_t *json) {
+    set_number(json_array_get(json_object_get(first_of(first_step(json), "differing"), "bbox"), 0), 1, 2);
+}
+static void expect_move(json_t *json) {
+    json_array_append_new(json_object_get(first_step(json), "moved"), json_string("embed.weight"));
+}
 static void expect_other_object(json_t *json) {
     json_array_append_new(json_object_get(first_step(json), "rebound"), json_string("embed.weight"));
 }
+static void forget_lost_alias(json_t *json) {
+    json_array_remove(json_object_get(json_object_get(first_step(json), "held"), "lost_alias"), 0);
+}
+static void expect_gone(json_t *json) {
+    json_array_append_new(json_object_get(json_object_get(first_step(json), "held"), "gone"),
+                          json_string("layers.0.nothing"));
+}
 static void change_error(json_t *json) { json_object_set_new(json, "error", json_string("TypeError('no')")); }
-static void change_layout_op(json_t *json) { json_object_set_new(json, "op", json_string("fi.shuffle_matrix_of_tomorrow")); }
+static void change_layout_op(json_t *json) {
+    json_object_set_new(json, "op", json_string("fi.shuffle_matrix_of_tomorrow"));
+}
 
 /* ---- unchanged cases pass ---- */
 
 static void captured_layouts_and_reloads_pass(void **state) {
     (void)state;
-    static const char *const filters[] = {"layouts/", "reload/", "gptoss-mx-96", "gptoss-mx-160", "gptoss-mx-stream", "rounding.json",
+    static const char *const filters[] = {"layouts/",
+                                          "reload/",
+                                          "gptoss-mx-96",
+                                          "gptoss-mx-160",
+                                          "gptoss-mx-stream",
+                                          "rounding.json",
                                           "gptoss-mx-2880-MARLIN-tp8r3"};
     for (size_t i = 0; i < CS_COUNT(filters); i++) {
         struct outcome outcome = conform(GOLDEN, filters[i]);
@@ -259,7 +151,8 @@ static void a_copy_passes_alone(void **state) {
 }
 
 static void defects_of_the_release_are_marked(void **state) {
-    copy_scenario(state, "gptoss_trt_tp4r3/split_differently_streamed/aa", NULL); /* refused, and without sizes of its own */
+    copy_scenario(state, "gptoss_trt_tp4r3/split_differently_streamed/aa",
+                  NULL); /* refused, and without sizes of its own */
     assert_passes(*state, NULL, 1);
     struct outcome outcome = conform(*state, NULL);
     assert_non_null(strstr(outcome.text, "split_differently_streamed/aa: with defect streamed_padded_split\n"));
@@ -281,8 +174,8 @@ static void the_last_line_counts_without_unsupported_cases(void **state) {
 static void arrival_orders_are_numpys(void **state) {
     (void)state;
     static const size_t of_19[] = {1, 2, 5, 18, 0, 17, 6, 10, 11, 8, 13, 9, 12, 14, 7, 16, 3, 4, 15};
-    static const size_t of_31[] = {2,  18, 1,  9,  11, 5, 28, 30, 26, 16, 13, 20, 12, 17, 0, 29,
-                                   6,  24, 21, 10, 27, 8, 14, 7,  23, 19, 3,  22, 25, 4,  15};
+    static const size_t of_31[] = {2, 18, 1,  9,  11, 5, 28, 30, 26, 16, 13, 20, 12, 17, 0, 29,
+                                   6, 24, 21, 10, 27, 8, 14, 7,  23, 19, 3,  22, 25, 4,  15};
     size_t order[CS_COUNT(of_31)];
     cs_golden_permutation(7, CS_COUNT(of_19), order);
     assert_memory_equal(order, of_19, sizeof of_19);
@@ -294,7 +187,8 @@ static void arrival_orders_are_numpys(void **state) {
 
 static void one_flipped_output_byte_fails(void **state) {
     copy_layout(state, "bsi_200x6", 1);
-    assert_fails(*state, "FAILED layouts/index.json/bsi_200x6: ", "out.y: 1 of 2048 bytes differ, the first is byte 2047: expected 0x01, got 0x00");
+    assert_fails(*state, "FAILED layouts/index.json/bsi_200x6: ",
+                 "out.y: 1 of 2048 bytes differ, the first is byte 2047: expected 0x01, got 0x00");
 }
 
 static void one_flipped_row_index_fails(void **state) {
@@ -320,16 +214,27 @@ static void every_change_of_a_loader_case_fails(void **state) {
         edit *change;
     } cases[] = {
         {"gptoss-mx-96-EMULATION-tp3r0", "size H: expected 7, got 96", change_size},
-        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "[0, 0, 0]: expected element 48 of model.layers.0.mlp.experts.gate_up_proj_blocks, got element 0 of", move_source},
-        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "w2_bias: 2 of 512 elements differ, the first is [0, 95, 0]: expected padding, got element 95 of model.layers.0.mlp.experts.down_proj_bias", shorten_written},
+        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1",
+         "[0, 0, 0]: expected element 48 of model.layers.0.mlp.experts.gate_up_proj_blocks, got element 0 of",
+         move_source},
+        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1",
+         "w2_bias: 2 of 512 elements differ, the first is [0, 95, 0]: expected padding, got element 95 of "
+         "model.layers.0.mlp.experts.down_proj_bias",
+         shorten_written},
         {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "no rectangle covers w2_bias[0, 96, 0]", forget_padding},
         {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "two rectangles cover w2_bias[0, 96, 0]", pad_twice},
-        {"gptoss-mx-160-MARLIN-tp4r3", "w2_bias: 128 of 512 elements differ, the first is [0, 0, 0]: expected 1 from the loader, got 0 from the loader", fill_with_one},
-        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "w2_weight: expected 1 written and 23552 padding elements, got 9216 and 23552", miscount_written},
+        {"gptoss-mx-160-MARLIN-tp4r3",
+         "w2_bias: 128 of 512 elements differ, the first is [0, 0, 0]: expected 1 from the loader, got 0 from the "
+         "loader",
+         fill_with_one},
+        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1",
+         "w2_weight: expected 1 written and 23552 padding elements, got 9216 and 23552", miscount_written},
         {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "counted_full_load: expected 1, got 29952", miscount_loaded},
         {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "w13_bias: stride[0]: expected 1, got 256", change_stride},
-        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "w13_bias: expected to be created as empty, got zeros", change_init},
-        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "w13_bias: expected dtype float32, got bfloat16", change_dtype},
+        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "w13_bias: expected to be created as empty, got zeros",
+         change_init},
+        {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "w13_bias: expected dtype float32, got bfloat16",
+         change_dtype},
         {"gptoss-mx-96-FLASHINFER_TRTLLM_MXFP4_BF16-tp1", "expected a refusal (IndexError), got none", expect_refusal},
     };
     for (size_t i = 0; i < CS_COUNT(cases); i++) {
@@ -340,7 +245,8 @@ static void every_change_of_a_loader_case_fails(void **state) {
 
 static void a_refusal_of_another_class_fails(void **state) {
     copy_loader(state, "gptoss_mxfp4_streamed.json", "gptoss-mx-stream-96-TRITON-tp3r2", expect_value_error);
-    assert_fails(*state, "gptoss-mx-stream-96-TRITON-tp3r2", "expected a refusal of class value (ValueError), got class index");
+    assert_fails(*state, "gptoss-mx-stream-96-TRITON-tp3r2",
+                 "expected a refusal of class value (ValueError), got class index");
     remove_family(path_in(*state, "loaders"));
     copy_scenario(state, "gptoss_trt_tp4r3/split_differently_streamed/aa", change_error);
     assert_fails(*state, "gptoss_trt_tp4r3/split_differently_streamed/aa", "expected a refusal of class type");
@@ -355,12 +261,16 @@ static void every_change_of_a_reload_fails(void **state) {
         {cold, "layers.0.mlp.router.bias: cold hash: expected 0123456789abcdef, got", change_cold_hash},
         {cold, "embed.weight: got bf16[16, 224], which is not the expected shape, stride or dtype", change_cold_stride},
         {cold, "w2_bias: expected 127 padding elements, got 128", change_padding_count},
-        {twice, "step 1 (reloadA): layers.0.mlp.experts.routed_experts.w2_bias: reloaded hash: expected 0123456789abcdef, got", change_reload_hash},
+        {twice,
+         "step 1 (reloadA): layers.0.mlp.experts.routed_experts.w2_bias: reloaded hash: expected 0123456789abcdef, got",
+         change_reload_hash},
         {twice, "w13_bias: expected to equal the cold start, got 256 differing elements", forget_difference},
         {twice, "step 1 (reloadA): embed.weight: ", list_equal_tensor},
         {twice, "differing elements of dimension 0: expected 0 to 2, got 0 to 3", change_box},
         {twice, "embed.weight: expected another address after the reload", expect_move},
         {twice, "embed.weight: expected another object after the reload", expect_other_object},
+        {twice, "expected lost_alias: no, got yes", forget_lost_alias},
+        {twice, "layers.0.nothing: the real model holds this tensor, ours does not", expect_gone},
     };
     for (size_t i = 0; i < CS_COUNT(cases); i++) {
         copy_scenario(state, cases[i].id, cases[i].change);
@@ -452,7 +362,7 @@ static void a_case_that_lacks_a_key_fails_by_its_name(void **state) {
 }
 
 int main(void) {
-#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_test_folder, teardown)
+#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_test_folder, remove_golden_copies)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(captured_layouts_and_reloads_pass),
         IN_FOLDER(a_copy_passes_alone),

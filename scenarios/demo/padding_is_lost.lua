@@ -4,7 +4,7 @@ local models = require "models.gpt_oss"
 
 return cs.scenario {
   name = "demo.padding_is_lost",
-  note = "The intermediate size 96 is rounded up to 256, the hidden size 224 to 256: no checkpoint byte goes there.",
+  note = "The intermediate size 96 is rounded up to 128, the hidden size 224 to 256: no checkpoint byte goes there.",
   model = models.gpt_oss_20b { layers = 2, experts = 4, hidden = 224, intermediate = 96 },
   method = "gpt_oss_mxfp4", backend = "flashinfer_trtllm",
   policies = { "none", "record_and_fill" },

@@ -1,4 +1,6 @@
-/* Runs a scenario twice in step, over the declared memory and over other garbage (R8.3), and judges each expectation against a cold start. */
+/* Runs a scenario and judges each expectation against a cold start. Three passes, one after the other, so that only one server is in memory at a
+ * time: cold starts of what is expected, module by module, as digests; the plan over other garbage (R8.3), as digests; the plan itself,
+ * judged as it runs. */
 #include "sim/audit/expect.h"
 
 #include <string.h>
@@ -14,15 +16,17 @@ struct cold {
 struct audit {
     const struct cs_scenario *scenario;
     const struct cs_audit_options *options;
-    struct cs_arena *arena;   /* of the verdict */
-    struct cs_arena scratch;  /* of states */
+    struct cs_arena *arena;  /* of the verdict */
+    struct cs_arena scratch; /* of states */
+    struct cs_pool pool;
     struct cs_verdict *verdict;
-    struct cs_session declared, garbage;
-    struct cs_state own_cold; /* of `declared`, after its cold start */
+    struct cs_session live;
+    struct cs_state own_cold; /* of `live`, after its cold start */
+    struct cs_state *garbage; /* one for each operation; those of expectations that the plan over other garbage reached have entries */
     struct cold *colds;
     const char *checkpoint;   /* that the server should hold */
     const char *refusal;      /* of the load before; NULL: it went well */
-    int64_t bytes_moved;
+    int64_t bytes_moved, bytes_peak;
 };
 
 const char *cs_verdict_status_name(enum cs_verdict_status status) {
@@ -32,32 +36,58 @@ const char *cs_verdict_status_name(enum cs_verdict_status status) {
     return names[status];
 }
 
-static struct cs_session_config config_of(const struct audit *audit, const char *policy, bool is_garbage) {
+static struct cs_session_config config_of(struct audit *audit, const char *policy, bool is_garbage) {
     return (struct cs_session_config){
         .scenario = audit->scenario, .device = audit->options->device, .policy = policy,
         .allocator = is_garbage ? cs_allocator_harshest : audit->scenario->allocator, .seed = audit->options->seed,
-        .garbage_seed = audit->options->seed + (is_garbage ? UINT64_C(0x9e3779b97f4a7c15) : 0), .only_rank = -1,
+        .garbage_seed = audit->options->seed + (is_garbage ? UINT64_C(0x9e3779b97f4a7c15) : 0), .only_rank = -1, .pool = &audit->pool,
     };
+}
+
+static void close_session(struct audit *audit, struct cs_session *session) {
+    audit->bytes_moved += session->log.bytes_moved;
+    if ((int64_t)session->bytes_peak > audit->bytes_peak) audit->bytes_peak = (int64_t)session->bytes_peak;
+    cs_session_close(session);
+}
+
+/* ---- cold starts ---- */
+
+/* Adds one module of one rank, from a session that holds nothing else. */
+static enum cs_status add_cold_module(struct audit *audit, const struct cs_session_config *whole, size_t rank, size_t module, struct cs_state *state) {
+    const struct cs_module_spec *spec = &audit->live.model.ranks[rank].modules[module];
+    struct cs_session_config config = *whole;
+    config.only_module = spec->name;
+    config.only_rank = (int)rank;
+    struct cs_session session;
+    size_t before = state->n;
+    enum cs_status status = cs_cold_session(&config, audit->checkpoint, &session);
+    if (status == CS_OK) status = cs_state_capture(&session, state);
+    for (size_t i = before; i < state->n; i++) {
+        state->entries[i].module = module;
+        state->entries[i].spec = spec; /* its own went with the session */
+    }
+    close_session(audit, &session);
+    return status;
 }
 
 static enum cs_status cold_state(struct audit *audit, const char *policy, bool is_garbage, struct cs_state *state) {
     struct cs_session_config config = config_of(audit, policy, is_garbage);
-    struct cs_session session;
-    enum cs_status status = cs_cold_session(&config, audit->checkpoint, &session);
-    if (status == CS_OK) status = cs_state_capture(&session, &audit->scratch, state);
-    audit->bytes_moved += session.log.bytes_moved;
-    cs_session_close(&session);
-    for (size_t i = 0; i < state->n; i++) state->entries[i].spec = NULL; /* it went with the session */
-    return status;
+    *state = (struct cs_state){.arena = &audit->scratch};
+    for (size_t r = 0; r < audit->live.model.n_ranks; r++)
+        for (size_t m = 0; m < audit->live.model.n_modules; m++) CS_TRY(add_cold_module(audit, &config, r, m, state));
+    return CS_OK;
 }
 
-/* Made once for each checkpoint and policy. */
-static enum cs_status cold_of(struct audit *audit, const char *policy, struct cold **found) {
+static struct cold *find_cold(const struct audit *audit, const char *policy) {
     for (struct cold *cold = audit->colds; cold; cold = cold->next)
-        if (cs_text_equal(cold->checkpoint, audit->checkpoint) && cs_text_equal(cold->policy, policy)) {
-            *found = cold;
-            return CS_OK;
-        }
+        if (cs_text_equal(cold->checkpoint, audit->checkpoint) && cs_text_equal(cold->policy, policy)) return cold;
+    return NULL;
+}
+
+static const char *cold_policy_of(const struct audit *audit, const struct cs_op *op) { return op->against_policy ? op->against_policy : audit->options->policy; }
+
+static enum cs_status make_cold(struct audit *audit, const char *policy) {
+    if (find_cold(audit, policy)) return CS_OK;
     struct cold *cold = CS_NEW(&audit->scratch, struct cold);
     CS_REQUIRE(cold, CS_NO_MEMORY, "out of memory for a cold start of %s", audit->checkpoint);
     cold->checkpoint = audit->checkpoint;
@@ -66,9 +96,39 @@ static enum cs_status cold_of(struct audit *audit, const char *policy, struct co
     CS_TRY(cold_state(audit, policy, true, &cold->garbage));
     cold->next = audit->colds;
     audit->colds = cold;
-    *found = cold;
     return CS_OK;
 }
+
+static bool expects_refusal(const struct audit *audit, const struct cs_op *op) { return cs_expected_for(op, audit->options->policy)->is_refused; }
+
+static enum cs_status make_colds(struct audit *audit) {
+    for (size_t i = 0; i < audit->scenario->n_ops; i++) {
+        const struct cs_op *op = &audit->scenario->ops[i];
+        if (op->kind != CS_OP_EXPECT) audit->checkpoint = op->checkpoint;
+        else if (!expects_refusal(audit, op)) CS_TRY(make_cold(audit, cold_policy_of(audit, op)));
+    }
+    return CS_OK;
+}
+
+/* ---- the plan over other garbage ---- */
+
+/* Stops where a load is refused: the plan itself will meet the same refusal, and speak of it. */
+static enum cs_status run_garbage(struct audit *audit) {
+    struct cs_session_config config = config_of(audit, audit->options->policy, true);
+    struct cs_session session;
+    audit->garbage = CS_NEW_ARRAY(&audit->scratch, struct cs_state, audit->scenario->n_ops);
+    CS_REQUIRE(audit->garbage, CS_NO_MEMORY, "out of memory for %zu states", audit->scenario->n_ops);
+    enum cs_status status = cs_session_open(&session, &config);
+    for (size_t i = 0; status == CS_OK && i < audit->scenario->n_ops; i++) {
+        const struct cs_op *op = &audit->scenario->ops[i];
+        audit->garbage[i].arena = &audit->scratch;
+        status = op->kind == CS_OP_EXPECT ? cs_state_capture(&session, &audit->garbage[i]) : cs_session_run(&session, op);
+    }
+    close_session(audit, &session);
+    return status == CS_NO_MEMORY || status == CS_INTERNAL ? status : CS_OK;
+}
+
+/* ---- the plan ---- */
 
 static enum cs_status give_verdict(struct audit *audit, enum cs_verdict_status status, const char *reason) {
     audit->verdict->status = status;
@@ -81,23 +141,24 @@ static bool is_refusal(enum cs_status status) {
     return status == CS_REFUSED || status == CS_BAD_SHAPE || status == CS_BAD_INDEX || status == CS_BAD_VALUE || status == CS_BAD_TYPE;
 }
 
-static enum cs_status run_start(struct audit *audit, const struct cs_op *op) {
-    CS_TRY(cs_session_run(&audit->declared, op));
-    CS_TRY(cs_state_capture(&audit->declared, &audit->scratch, &audit->own_cold));
-    return cs_session_run(&audit->garbage, op);
+/* Whether the next operation judges this one. */
+static const struct cs_expected *judged_by(const struct audit *audit, const struct cs_op *op) {
+    bool is_judged = op + 1 < audit->scenario->ops + audit->scenario->n_ops && op[1].kind == CS_OP_EXPECT;
+    return is_judged ? cs_expected_for(op + 1, audit->options->policy) : NULL;
 }
 
+/* A reload that raises is a verdict. So is a start, when the scenario expects it; else it is a mistake of whoever wrote the scenario. */
 static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     audit->checkpoint = op->checkpoint;
-    if (op->kind == CS_OP_COLD_START) return run_start(audit, op);
-    enum cs_status status = cs_session_run(&audit->declared, op);
-    if (status == CS_OK) return cs_session_run(&audit->garbage, op);
-    if (!is_refusal(status)) return status;
+    bool is_start = op->kind == CS_OP_COLD_START;
+    enum cs_status status = cs_session_run(&audit->live, op);
+    if (status == CS_OK) return is_start ? cs_state_capture(&audit->live, &audit->own_cold) : CS_OK;
+    const struct cs_expected *expected = judged_by(audit, op);
+    if (!is_refusal(status) || (is_start && !(expected && expected->is_refused))) return status;
     audit->refusal = cs_arena_text(audit->arena, cs_error_text());
     audit->verdict->refused_reason = audit->refusal;
     CS_REQUIRE(audit->refusal, CS_NO_MEMORY, "out of memory for a message");
-    bool is_judged = op + 1 < audit->scenario->ops + audit->scenario->n_ops && op[1].kind == CS_OP_EXPECT;
-    if (is_judged) return CS_OK;
+    if (expected) return CS_OK;
     return give_verdict(audit, status == CS_REFUSED ? CS_REFUSED_AS_UPSTREAM : CS_FAILED,
                         cs_arena_format(audit->arena, "line %d: the load failed: %s", op->line, audit->refusal));
 }
@@ -111,7 +172,7 @@ static enum cs_status judge_refusal(struct audit *audit, const struct cs_op *op,
 
 static void note_load(struct audit *audit) {
     struct cs_verdict *verdict = audit->verdict;
-    const struct cs_session *session = &audit->declared;
+    const struct cs_session *session = &audit->live;
     const struct { enum cs_count count; int64_t value; } counts[] = {
         {CS_COUNT_missing, session->accounting.missing},   {CS_COUNT_duplicate, session->accounting.duplicate},
         {CS_COUNT_excess, session->accounting.excess},     {CS_COUNT_fill_calls, session->fill.calls},
@@ -120,18 +181,16 @@ static void note_load(struct audit *audit) {
     };
     for (size_t i = 0; i < CS_COUNT(counts); i++) verdict->count[counts[i].count] = counts[i].value;
     verdict->not_simulated = session->accounting.not_simulated;
+    if (session->fill.warning) verdict->warning = cs_arena_text(audit->arena, session->fill.warning);
 }
 
-static enum cs_status explain(struct audit *audit, const struct cs_op *op, const char *cold_policy, const struct cold *cold, const struct cs_entry *entry,
-                              const struct cs_state *now, const struct cs_state *other) {
-    const struct cs_case failing = {
-        .scenario = audit->scenario, .device = audit->options->device, .policy = audit->options->policy, .cold_policy = cold_policy,
-        .seed = audit->options->seed, .garbage_seed = audit->options->seed, .checkpoint = audit->checkpoint,
-        .n_ops = (size_t)(op - audit->scenario->ops),
-    };
+static enum cs_status explain(struct audit *audit, const char *cold_policy, const struct cs_entry *entry, const struct cs_state *now,
+                              const struct cold *cold, const struct cs_state *garbage) {
+    const struct cs_case failing = {.live = &audit->live, .cold_policy = cold_policy, .checkpoint = audit->checkpoint, .now = now, .cold = &cold->declared,
+                                    .garbage = garbage->n ? garbage : NULL};
     int64_t element;
-    CS_TRY(cs_first_difference(&failing, &audit->declared, entry, audit->arena, &audit->verdict->first, &element));
-    return cs_explain(&failing, entry, element, now, other, &cold->declared, audit->arena, audit->verdict);
+    CS_TRY(cs_first_difference(&failing, entry, audit->arena, &audit->verdict->first, &element));
+    return cs_explain(&failing, entry, element, audit->arena, audit->verdict);
 }
 
 /* The cold start itself must not depend on memory; else there is nothing to be equal to. */
@@ -139,31 +198,29 @@ static const char *undetermined(const struct audit *audit, const struct cold *co
     for (size_t i = 0; i < cold->declared.n; i++) {
         const struct cs_entry *a = &cold->declared.entries[i], *b = cs_state_find(&cold->garbage, a, i);
         if (a->kind == CS_ENTRY_PARAM && (!b || cs_entry_differs(a, b)))
-            return cs_arena_format(audit->arena, "cold_undetermined: %s.%s of rank %d depends on what memory held at the cold start",
-                                   audit->declared.model.ranks[a->rank].modules[a->module].name, a->name, a->rank);
+            return cs_arena_format(audit->arena, "cold_undetermined: %s.%s of rank %d depends on what memory held at the cold start", a->spec->name, a->name, a->rank);
     }
     return NULL;
 }
 
 static enum cs_status compare(struct audit *audit, const struct cs_op *op, const struct cs_expected *expected, const char **reason, const char **unclear) {
     struct cs_verdict *verdict = audit->verdict;
-    const char *cold_policy = op->against_policy ? op->against_policy : audit->options->policy;
-    struct cold *cold = NULL;
-    struct cs_state now, other;
-    CS_TRY(cold_of(audit, cold_policy, &cold));
-    CS_TRY(cs_state_capture(&audit->declared, &audit->scratch, &now));
-    CS_TRY(cs_state_capture(&audit->garbage, &audit->scratch, &other));
+    const char *cold_policy = cold_policy_of(audit, op);
+    const struct cold *cold = find_cold(audit, cold_policy);
+    const struct cs_state *garbage = &audit->garbage[op - audit->scenario->ops];
+    struct cs_state now = {.arena = &audit->scratch};
+    CS_TRY(cs_state_capture(&audit->live, &now));
     const struct cs_entry *first;
     memset(verdict->count, 0, sizeof verdict->count);
     cs_state_compare(&now, &cold->declared, &audit->own_cold, verdict->count, &verdict->params_total, &first);
-    verdict->count[CS_COUNT_params_lucky] = cs_state_lucky(&now, &other, &cold->declared);
+    if (garbage->n) verdict->count[CS_COUNT_params_lucky] = cs_state_lucky(&now, garbage, &cold->declared);
     note_load(audit);
     if (!op->against_policy) *unclear = undetermined(audit, cold);
     *reason = cs_expected_judge(expected, verdict->count, audit->arena);
-    CS_TRY(cs_expected_values_judge(expected, &audit->declared, audit->arena, reason));
+    CS_TRY(cs_expected_values_judge(expected, &audit->live, audit->arena, reason));
     verdict->first.exists = false;
     verdict->n_why = 0;
-    return first ? explain(audit, op, cold_policy, cold, first, &now, &other) : CS_OK;
+    return first ? explain(audit, cold_policy, first, &now, cold, garbage) : CS_OK;
 }
 
 static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
@@ -184,14 +241,13 @@ static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
     return CS_OK;
 }
 
-static enum cs_status open_sessions(struct audit *audit) {
-    struct cs_session_config declared = config_of(audit, audit->options->policy, false), garbage = config_of(audit, audit->options->policy, true);
-    CS_TRY(cs_session_open(&audit->declared, &declared));
-    return cs_session_open(&audit->garbage, &garbage);
-}
-
 static enum cs_status run_all(struct audit *audit) {
-    CS_TRY(open_sessions(audit));
+    struct cs_session_config config = config_of(audit, audit->options->policy, false);
+    config.is_tracing = true;
+    audit->own_cold.arena = &audit->scratch;
+    CS_TRY(cs_session_open(&audit->live, &config));
+    CS_TRY(make_colds(audit));
+    CS_TRY(run_garbage(audit));
     for (size_t i = 0; i < audit->scenario->n_ops && audit->verdict->status == CS_PASSED; i++) {
         const struct cs_op *op = &audit->scenario->ops[i];
         CS_TRY(op->kind == CS_OP_EXPECT ? judge(audit, op) : run_load(audit, op));
@@ -208,6 +264,8 @@ static double now_seconds(void) {
 enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struct cs_audit_options *options, struct cs_arena *arena, struct cs_verdict *verdict) {
     struct audit audit = {.scenario = scenario, .options = options, .arena = arena, .verdict = verdict};
     double start = now_seconds();
+    struct cs_memory memory = cs_device_memory(options->device);
+    cs_pool_init(&audit.pool, &memory);
     *verdict = (struct cs_verdict){.scenario = scenario, .device = options->device->name, .policy = options->policy, .seed = options->seed, .expected = "nothing"};
     enum cs_status status = run_all(&audit);
     if (status == CS_UNSUPPORTED) { /* R8.4: a failure, never a silent skip */
@@ -215,12 +273,12 @@ enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struc
         verdict->reason = cs_arena_text(arena, cs_error_text());
         status = CS_OK;
     }
-    verdict->n_ranks = audit.declared.n_ranks;
+    verdict->n_ranks = audit.live.n_ranks;
     verdict->is_lucky = verdict->count[CS_COUNT_params_lucky] > 0;
-    verdict->bytes_moved = audit.bytes_moved + audit.declared.log.bytes_moved + audit.garbage.log.bytes_moved;
-    verdict->bytes_peak = (int64_t)(audit.declared.bytes_peak + audit.garbage.bytes_peak);
-    cs_session_close(&audit.declared);
-    cs_session_close(&audit.garbage);
+    close_session(&audit, &audit.live);
+    verdict->bytes_moved = audit.bytes_moved;
+    verdict->bytes_peak = audit.bytes_peak;
+    cs_pool_close(&audit.pool);
     cs_arena_release(&audit.scratch);
     verdict->seconds = now_seconds() - start;
     return status;

@@ -46,6 +46,7 @@ struct cs_verdict {
     size_t n_why;
     const char *const *why;     /* explanation, at most 15 lines */
     int64_t n_expectations;     /* that were judged */
+    const char *warning;        /* of the padding records (R2.5), or NULL */
     int64_t not_simulated;      /* checkpoint tensors skipped by pattern, in the last load */
     size_t n_ranks;
     double seconds;

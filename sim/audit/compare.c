@@ -64,7 +64,7 @@ void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, c
     compare_params(now, cold, count, total, first);
     compare_addresses(now, own_cold, count);
     compare_sides(now, cold, count);
-    compare_aliases(now, cold, count);
+    compare_aliases(now, own_cold, count); /* whose ties are those of any cold start of this model */
 }
 
 int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other, const struct cs_state *cold) {

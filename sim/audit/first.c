@@ -16,11 +16,14 @@ enum cs_status cs_cold_session(const struct cs_session_config *config, const cha
     return cs_session_run(session, &op);
 }
 
+/* The live session's configuration, for a cold start of the entry's module. */
 static struct cs_session_config config_of(const struct cs_case *failing, const struct cs_entry *entry, const char *policy) {
-    return (struct cs_session_config){
-        .scenario = failing->scenario, .device = failing->device, .policy = policy, .allocator = failing->scenario->allocator, .seed = failing->seed,
-        .garbage_seed = failing->garbage_seed, .only_module = entry->spec->name, .only_rank = entry->rank,
-    };
+    struct cs_session_config config = failing->live->config;
+    config.policy = policy;
+    config.is_tracing = false;
+    config.only_module = entry->spec->name;
+    config.only_rank = entry->rank;
+    return config;
 }
 
 static enum cs_status read_view(const struct cs_device *device, const struct cs_view *view, unsigned char **bytes) {
@@ -38,7 +41,7 @@ static enum cs_status cold_bytes(const struct cs_session_config *config, const s
     if (status == CS_OK) {
         struct cs_slot *slot = cs_module_slot(&session.ranks[entry->rank].modules[0], entry->name);
         bool is_same = slot && slot->param && cs_view_same_layout(&slot->param->view, &entry->view);
-        if (is_same) status = read_view(failing->device, &slot->param->view, bytes);
+        if (is_same) status = read_view(failing->live->config.device, &slot->param->view, bytes);
     }
     cs_session_close(&session);
     return status;
@@ -100,19 +103,19 @@ static void compare_bytes(const struct cs_entry *entry, const unsigned char *exp
     }
 }
 
-enum cs_status cs_first_difference(const struct cs_case *failing, struct cs_session *live, const struct cs_entry *entry, struct cs_arena *arena,
-                                   struct cs_first *first, int64_t *element) {
+enum cs_status cs_first_difference(const struct cs_case *failing, const struct cs_entry *entry, struct cs_arena *arena, struct cs_first *first,
+                                   int64_t *element) {
     *element = -1;
     *first = (struct cs_first){.exists = true, .rank = entry->rank, .layer = entry->spec->layer, .expert = -1, .row = -1, .column = -1,
                                .byte_class = CS_BYTE_LAYOUT, .dtype = entry->view.dtype};
     first->tensor = cs_arena_format(arena, "%s.%s", entry->spec->name, entry->name);
-    struct cs_slot *slot = cs_module_slot(&live->ranks[entry->rank].modules[entry->module], entry->name);
+    struct cs_slot *slot = cs_module_slot(&failing->live->ranks[entry->rank].modules[entry->module], entry->name);
     struct cs_session_config config = config_of(failing, entry, failing->cold_policy);
     unsigned char *expected = NULL, *actual = NULL;
     enum cs_status status = cold_bytes(&config, failing, entry, &expected);
     bool is_layout = status == CS_OK && !expected; /* there is no element to show */
     if (is_layout) return CS_OK;
-    if (status == CS_OK) status = read_view(failing->device, &slot->param->view, &actual);
+    if (status == CS_OK) status = read_view(failing->live->config.device, &slot->param->view, &actual);
     if (status == CS_OK) compare_bytes(entry, expected, actual, first, element);
     free(expected);
     free(actual);

@@ -55,10 +55,13 @@ static enum cs_status capture_module(struct cs_session *session, struct cs_modul
     return CS_OK;
 }
 
-enum cs_status cs_state_capture(struct cs_session *session, struct cs_arena *arena, struct cs_state *state) {
-    *state = (struct cs_state){.arena = arena};
+enum cs_status cs_state_capture(struct cs_session *session, struct cs_state *state) {
     for (size_t r = 0; r < session->n_ranks; r++)
-        for (size_t m = 0; m < session->ranks[r].n_modules; m++) CS_TRY(capture_module(session, &session->ranks[r].modules[m], m, state));
+        for (size_t m = 0; m < session->ranks[r].n_modules; m++) {
+            struct cs_module *module = &session->ranks[r].modules[m];
+            bool is_run = module->spec != NULL; /* a session may run one rank only */
+            if (is_run) CS_TRY(capture_module(session, module, m, state));
+        }
     return CS_OK;
 }
 

@@ -25,8 +25,8 @@ struct cs_state {
     struct cs_arena *arena;
 };
 
-/* Lists and digests all of a session. */
-enum cs_status cs_state_capture(struct cs_session *session, struct cs_arena *arena, struct cs_state *state);
+/* Adds everything that a session holds, with digests, to a state that has its arena. */
+enum cs_status cs_state_capture(struct cs_session *session, struct cs_state *state);
 /* The entry of the same rank, module and name; NULL when there is none. `hint` is where it probably is. */
 const struct cs_entry *cs_state_find(const struct cs_state *state, const struct cs_entry *like, size_t hint);
 /* Bytes, shape, stride or dtype differ. */
@@ -41,24 +41,20 @@ int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other,
 
 /* ---- explanation ---- */
 
-/* How to make the cold start's and the failing server's bytes again, for one module and rank. */
+/* The failing server, and how to make the cold start's bytes again, for one module and rank. */
 struct cs_case {
-    const struct cs_scenario *scenario;
-    const struct cs_device *device;
-    const char *policy, *cold_policy;
-    uint64_t seed, garbage_seed;
-    const char *checkpoint; /* that the server should hold */
-    size_t n_ops;           /* of the scenario, up to the failing expectation */
+    struct cs_session *live;
+    const char *cold_policy, *checkpoint; /* that the server should hold */
+    const struct cs_state *now, *cold, *garbage; /* garbage: the same plan over other undefined memory; NULL: it did not get here */
 };
 
-/* Fills verdict->first: coordinates, byte class, expected and actual bits. `live` is the failing session. */
-enum cs_status cs_first_difference(const struct cs_case *failing, struct cs_session *live, const struct cs_entry *entry, struct cs_arena *arena,
-                                   struct cs_first *first, int64_t *element);
-/* Runs the plan again with a trace and says in words where the element's value came from. */
-enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element, const struct cs_state *now,
-                          const struct cs_state *other, const struct cs_state *cold, struct cs_arena *arena, struct cs_verdict *verdict);
+/* Fills `first`: coordinates, byte class, expected and actual bits. `element` is -1 when the layout itself differs. */
+enum cs_status cs_first_difference(const struct cs_case *failing, const struct cs_entry *entry, struct cs_arena *arena, struct cs_first *first,
+                                   int64_t *element);
+/* Says in words where the element's value came from, out of the live session's trace. */
+enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element, struct cs_arena *arena, struct cs_verdict *verdict);
 
-/* A cold start of `checkpoint` in a session of its own, perhaps of one module only. The caller closes it. */
+/* A cold start of `checkpoint` in a session of its own, perhaps of one module only. The caller closes it, whatever the status. */
 enum cs_status cs_cold_session(const struct cs_session_config *config, const char *checkpoint, struct cs_session *session);
 
 #endif

@@ -1,5 +1,5 @@
-/* Provenance: runs the failing plan again with a trace and follows one element back to where its value came from: a loader, a fill, or
- * memory that nobody wrote. */
+/* Provenance: follows one element through the trace of the failing session, back to where its value came from: a loader, a fill, or memory
+ * that nobody wrote. */
 #include "sim/audit/state.h"
 
 #include <math.h>
@@ -164,40 +164,26 @@ static const char *summary(struct cs_arena *arena, const struct cs_state *now, c
     return line;
 }
 
-static enum cs_status trace(const struct cs_case *failing, struct cs_session *session) {
-    const struct cs_session_config config = {
-        .scenario = failing->scenario, .device = failing->device, .policy = failing->policy, .allocator = failing->scenario->allocator,
-        .seed = failing->seed, .garbage_seed = failing->garbage_seed, .is_tracing = true, .only_rank = -1,
-    };
-    CS_TRY(cs_session_open(session, &config));
-    for (size_t i = 0; i < failing->n_ops; i++)
-        if (failing->scenario->ops[i].kind != CS_OP_EXPECT) CS_TRY(cs_session_run(session, &failing->scenario->ops[i]));
-    return CS_OK;
+/* Where the value came from; returns whether it passed through bytes that an earlier load left. */
+static bool say_provenance(struct text *text, const struct cs_case *failing, const struct cs_entry *entry, int64_t element) {
+    const struct cs_session *live = failing->live;
+    const struct cs_view *view = &cs_module_slot(&live->ranks[entry->rank].modules[entry->module], entry->name)->param->view;
+    struct walk walk = {.log = &live->log, .rank = entry->rank, .storage = view->storage->id, .end = live->log.n_entries};
+    walk.bit = cs_view_element(view, element) * cs_dtype_bits(view->dtype);
+    return say_path(text, &walk, live->log.load, live->config.policy);
 }
 
-enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element, const struct cs_state *now,
-                          const struct cs_state *other, const struct cs_state *cold, struct cs_arena *arena, struct cs_verdict *verdict) {
+enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element, struct cs_arena *arena, struct cs_verdict *verdict) {
     struct text text = {.arena = arena, .lines = CS_NEW_ARRAY(arena, const char *, MOST_LINES)};
     CS_REQUIRE(text.lines, CS_NO_MEMORY, "out of memory for an explanation");
     verdict->why = text.lines;
-    say(&text, summary(arena, now, cold));
-    bool is_random = depends_on_memory(entry, now, other), is_stale = false;
-    enum cs_status status = CS_OK;
-    if (element >= 0) {
-        struct cs_session session;
-        status = trace(failing, &session);
-        if (status == CS_OK) {
-            const struct cs_view *view = &cs_module_slot(&session.ranks[entry->rank].modules[entry->module], entry->name)->param->view;
-            struct walk walk = {.log = &session.log, .rank = entry->rank, .storage = view->storage->id, .end = session.log.n_entries};
-            walk.bit = cs_view_element(view, element) * cs_dtype_bits(view->dtype);
-            is_stale = say_path(&text, &walk, session.log.load, failing->policy);
-        }
-        cs_session_close(&session);
-    }
+    say(&text, summary(arena, failing->now, failing->cold));
+    bool is_random = failing->garbage && depends_on_memory(entry, failing->now, failing->garbage), is_stale = false;
+    if (element >= 0) is_stale = say_provenance(&text, failing, entry, element);
     const struct cs_tensor_spec *spec = spec_of(entry);
     if (spec && verdict->first.byte_class == CS_BYTE_PADDING) say(&text, param_text(arena, spec));
     say(&text, is_random ? "the tensor changes with what undefined memory holds" : "the tensor does not depend on undefined memory: a deterministic fault");
-    say_kind(&text, &verdict->first, is_stale, is_random, failing->policy);
+    say_kind(&text, &verdict->first, is_stale, is_random, failing->live->config.policy);
     verdict->n_why = text.n;
-    return status;
+    return CS_OK;
 }

@@ -24,7 +24,8 @@ static enum cs_status choose_device(const char *name, const struct cs_device **d
 }
 
 static enum cs_status parse(const struct cs_options *given, struct cs_conform_options *options) {
-    CS_REQUIRE(given->n_words == 1, CS_BAD_USAGE, "conform needs one folder of golden files, %zu given", given->n_words);
+    CS_REQUIRE(given->n_words == 1, CS_BAD_USAGE, "conform needs one folder of golden files, %zu given",
+               given->n_words);
     const char *device = cs_options_value(given, "device");
     options->folder = given->words[0];
     options->filter = cs_options_value(given, "filter");

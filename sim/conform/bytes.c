@@ -27,6 +27,6 @@ enum cs_status cs_bytes_equal(const char *what, const struct cs_bytes *expected,
         if (expected->data[i] == actual->data[i]) continue;
         if (n++ == 0) first = i;
     }
-    return cs_fail(CS_BAD_VALUE, "%s: %zu of %zu bytes differ, the first is byte %zu: expected 0x%02x, got 0x%02x", what, n,
-                   expected->size, first, expected->data[first], actual->data[first]);
+    return cs_fail(CS_BAD_VALUE, "%s: %zu of %zu bytes differ, the first is byte %zu: expected 0x%02x, got 0x%02x",
+                   what, n, expected->size, first, expected->data[first], actual->data[first]);
 }

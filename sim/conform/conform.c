@@ -60,8 +60,8 @@ enum cs_status cs_golden_class(const char *exception, enum cs_status *status) {
         const char *type;
         enum cs_status status;
     } classes[] = {
-        {"AssertionError", CS_BAD_VALUE}, {"IndexError", CS_BAD_INDEX},           {"NotImplementedError", CS_UNSUPPORTED},
-        {"RuntimeError", CS_BAD_SHAPE},   {"TypeError", CS_BAD_TYPE},             {"ValueError", CS_BAD_VALUE},
+        {"AssertionError", CS_BAD_VALUE}, {"IndexError", CS_BAD_INDEX}, {"NotImplementedError", CS_UNSUPPORTED},
+        {"RuntimeError", CS_BAD_SHAPE},   {"TypeError", CS_BAD_TYPE},   {"ValueError", CS_BAD_VALUE},
     };
     for (size_t i = 0; i < CS_COUNT(classes); i++) {
         size_t length = strlen(classes[i].type);
@@ -80,8 +80,8 @@ enum cs_status cs_golden_refusal(const char *exception, enum cs_status got) {
     const char *reason = cs_arena_text(&arena, cs_error_text());
     enum cs_status status = cs_golden_class(exception, &expected);
     if (status == CS_OK && got != expected)
-        status = cs_fail(CS_BAD_VALUE, "expected a refusal of class %s (%.80s), got class %s: %s", cs_status_name(expected),
-                         exception, cs_status_name(got), reason ? reason : "");
+        status = cs_fail(CS_BAD_VALUE, "expected a refusal of class %s (%.80s), got class %s: %s",
+                         cs_status_name(expected), exception, cs_status_name(got), reason ? reason : "");
     cs_arena_release(&arena);
     return status;
 }

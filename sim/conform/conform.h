@@ -8,8 +8,8 @@
  * the input and compares. What a loader wrote, and from where, is read back from bytes, never from our own log.
  *
  * A case whose operation, method or sequence we do not have is unsupported and never passes; a refusal in place of an
- * answer fails the case. Some captured behaviour is a defect of the release: such a case is tried again with that defect
- * switched on, and says so when it matches only then. */
+ * answer fails the case. Some captured behaviour is a defect of the release: such a case is tried again with that
+ * defect switched on, and says so when it matches only then. */
 #ifndef CS_CONFORM_H
 #define CS_CONFORM_H
 
@@ -37,8 +37,8 @@ struct cs_conform_result {
     struct cs_conform_count total;
 };
 
-/* Runs what is selected. CS_OK even when cases failed: see the result. CS_BAD_FILE when the folder, or a file that lists
- * cases, cannot be read. */
+/* Runs what is selected. CS_OK even when cases failed: see the result. CS_BAD_FILE when the folder, or a file that
+ * lists cases, cannot be read. */
 enum cs_status cs_conform(const struct cs_conform_options *options, struct cs_conform_result *result);
 
 #endif

@@ -1,9 +1,9 @@
 /* Where every element of every parameter came from, read back from bytes.
  *
  * The checkpoint's elements are numbered through; a checkpoint that holds digit d of each number is loaded for every d.
- * The first digit is loaded twice: over memory of 0xAA, and raised by one over memory of 0x55. An element that holds the
- * poison both times was not written; one that holds the same twice was written by the loader itself; any other one rose
- * by one, and came from the checkpoint. No value that a digit can have is mistaken for anything else. */
+ * The first digit is loaded twice: over memory of 0xAA, and raised by one over memory of 0x55. An element that holds
+ * the poison both times was not written; one that holds the same twice was written by the loader itself; any other one
+ * rose by one, and came from the checkpoint. No value that a digit can have is mistaken for anything else. */
 #include "sim/conform/internal.h"
 
 #include <string.h>
@@ -41,7 +41,8 @@ static int digit_of(enum cs_dtype dtype, uint64_t bits) {
 
 /* What two passes of the first digit left: the digit, or one of CS_FROM_*. */
 static uint32_t classify_element(enum cs_dtype dtype, size_t width, uint64_t first, uint64_t raised) {
-    const uint64_t mask = width < 8 ? (UINT64_C(1) << (8 * width)) - 1 : UINT64_MAX, ones = UINT64_C(0x0101010101010101);
+    const uint64_t mask = width < 8 ? (UINT64_C(1) << (8 * width)) - 1 : UINT64_MAX,
+                   ones = UINT64_C(0x0101010101010101);
     if (first == (ones * POISON & mask) && raised == (ones * OTHER_POISON & mask)) return CS_FROM_NOTHING;
     if (first == raised) return CS_FROM_LOADER;
     int digit = digit_of(dtype, first);
@@ -65,7 +66,8 @@ static enum cs_status classify(struct cs_arena *arena, struct cs_source_set *set
     int64_t n = set->experts * set->rows * set->columns, n_filled = 0;
     if (width == 1) classify_bytes(set->from, first->data, raised->data, n);
     for (int64_t i = 0; i < n && width > 1; i++)
-        set->from[i] = classify_element(set->dtype, width, element_bits(first, width, i), element_bits(raised, width, i));
+        set->from[i] =
+            classify_element(set->dtype, width, element_bits(first, width, i), element_bits(raised, width, i));
     for (int64_t i = 0; i < n; i++) {
         set->n_nothing += set->from[i] == CS_FROM_NOTHING;
         n_filled += set->from[i] == CS_FROM_LOADER;
@@ -81,7 +83,8 @@ static enum cs_status classify(struct cs_arena *arena, struct cs_source_set *set
 
 static void add_digit_bytes(uint32_t *from, const unsigned char *bytes, int64_t n, unsigned digit) {
 #pragma omp parallel for schedule(static) if (n > PARALLEL)
-    for (int64_t i = 0; i < n; i++) from[i] = from[i] >= CS_FROM_UNKNOWN ? from[i] : from[i] | (uint32_t)bytes[i] << (8 * digit);
+    for (int64_t i = 0; i < n; i++)
+        from[i] = from[i] >= CS_FROM_UNKNOWN ? from[i] : from[i] | (uint32_t)bytes[i] << (8 * digit);
 }
 
 static void add_digit(struct cs_source_set *set, const struct cs_bytes *bytes, unsigned digit) {
@@ -110,10 +113,12 @@ static enum cs_status make_set(struct cs_arena *arena, const struct cs_slot *slo
     return CS_OK;
 }
 
-static enum cs_status first_digit(struct cs_arena *arena, struct cs_layer *layer, const struct cs_golden_checkpoint *golden,
-                                  struct cs_source_set *sets, struct cs_arena *scratch) {
+static enum cs_status first_digit(struct cs_arena *arena, struct cs_layer *layer,
+                                  const struct cs_golden_checkpoint *golden, struct cs_source_set *sets,
+                                  struct cs_arena *scratch) {
     size_t n = layer->module.n_slots;
-    struct cs_bytes *first = CS_NEW_ARRAY(scratch, struct cs_bytes, n), *raised = CS_NEW_ARRAY(scratch, struct cs_bytes, n);
+    struct cs_bytes *first = CS_NEW_ARRAY(scratch, struct cs_bytes, n),
+                    *raised = CS_NEW_ARRAY(scratch, struct cs_bytes, n);
     CS_REQUIRE(first && raised, CS_NO_MEMORY, "no memory for %zu parameters", n);
     CS_TRY(pass(scratch, layer, golden, POISON, 0, 0, first));
     CS_TRY(pass(scratch, layer, golden, OTHER_POISON, 0, 1, raised));
@@ -131,8 +136,8 @@ static enum cs_status next_digit(struct cs_layer *layer, const struct cs_golden_
     return CS_OK;
 }
 
-enum cs_status cs_digits_derive(struct cs_arena *arena, struct cs_layer *layer, const struct cs_golden_checkpoint *checkpoint,
-                                struct cs_source_set **sets) {
+enum cs_status cs_digits_derive(struct cs_arena *arena, struct cs_layer *layer,
+                                const struct cs_golden_checkpoint *checkpoint, struct cs_source_set **sets) {
     size_t n = layer->module.n_slots;
     *sets = CS_NEW_ARRAY(arena, struct cs_source_set, n);
     CS_REQUIRE(*sets, CS_NO_MEMORY, "no memory for %zu parameters", n);

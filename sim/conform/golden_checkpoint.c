@@ -31,7 +31,8 @@ struct reader {
 
 static enum cs_status add_tensor(struct reader *reader, const char *name, const json_t *row) {
     void *items = reader->tensors;
-    struct cs_golden_tensor *tensor = cs_arena_grow(reader->arena, &items, reader->n, &reader->capacity, sizeof *tensor);
+    struct cs_golden_tensor *tensor =
+        cs_arena_grow(reader->arena, &items, reader->n, &reader->capacity, sizeof *tensor);
     CS_REQUIRE(tensor && name, CS_NO_MEMORY, "no memory for the checkpoint's tensors");
     reader->tensors = items;
     const json_t *shape = json_array_get(row, 1);
@@ -60,7 +61,8 @@ static enum cs_status add_tensor(struct reader *reader, const char *name, const 
 }
 
 /* "… same for the other experts": the list only has the first ones. */
-static enum cs_status add_other_experts(struct reader *reader, const json_t *list, const char *prefix, int64_t n_tensors) {
+static enum cs_status add_other_experts(struct reader *reader, const json_t *list, const char *prefix,
+                                        int64_t n_tensors) {
     size_t n_listed = reader->n;
     int64_t per_expert = 0, n_experts = 0;
     for (size_t i = 0; i < n_listed; i++) {

@@ -1,8 +1,8 @@
 /* What the families of golden cases share; nobody else includes it.
  *
  * A case is one entry of a JSON file. Its check returns CS_OK when everything was as captured; anything else fails the
- * case, with cs_error_text() as the reason. Whether a case is supported at all is decided before, from the JSON alone, so
- * that a feature which breaks turns cases into failures and not into unsupported ones. */
+ * case, with cs_error_text() as the reason. Whether a case is supported at all is decided before, from the JSON alone,
+ * so that a feature which breaks turns cases into failures and not into unsupported ones. */
 #ifndef CS_CONFORM_INTERNAL_H
 #define CS_CONFORM_INTERNAL_H
 
@@ -90,7 +90,7 @@ struct cs_layer_config {
     const struct cs_method *method;
     const struct cs_backend *backend;
     const struct cs_loader *loader;
-    const char *prefix; /* checkpoint name of the experts */
+    const char *prefix;    /* checkpoint name of the experts */
     struct cs_sizes sizes; /* resolved */
     int tp_rank, ep_rank;
     int64_t first_expert;
@@ -116,7 +116,8 @@ enum cs_status cs_layer_open(struct cs_layer *layer, const struct cs_layer_confi
 void cs_layer_close(struct cs_layer *layer);
 /* Makes every parameter hold `byte` in all its bytes; with `as_number`, floating ones hold the number instead. */
 enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_number);
-/* Sends everything that the loader expects through it. `name_of` gives the name that the checkpoint has for a tensor. */
+/* Sends everything that the loader expects through it. `name_of` gives the name that the checkpoint has for a tensor.
+ */
 typedef const char *cs_layer_name(struct cs_arena *arena, const char *tensor);
 enum cs_status cs_layer_load(struct cs_layer *layer, const struct cs_checkpoint *checkpoint, cs_layer_name *name_of);
 cs_layer_name cs_layer_same_name;
@@ -145,15 +146,15 @@ cs_golden_check *cs_golden_row_op(const char *op);
 
 /* Where each element of one parameter came from: an element number of the checkpoint, or one of these. */
 #define CS_FROM_NOTHING UINT32_MAX       /* no loader wrote it: padding */
-#define CS_FROM_LOADER (UINT32_MAX - 1)  /* a value that is in no checkpoint */
+#define CS_FROM_LOADER  (UINT32_MAX - 1) /* a value that is in no checkpoint */
 #define CS_FROM_UNKNOWN (UINT32_MAX - 2) /* bytes that are neither */
 
 struct cs_source_set {
     const char *name;
     enum cs_dtype dtype;
     int64_t experts, rows, columns;
-    uint32_t *from; /* [experts, rows, columns] */
-    uint64_t *value; /* bits of elements that the loader filled; NULL when there are none */
+    uint32_t *from;               /* [experts, rows, columns] */
+    uint64_t *value;              /* bits of elements that the loader filled; NULL when there are none */
     int64_t n_written, n_nothing; /* written: from the checkpoint or filled */
 };
 

@@ -1,7 +1,8 @@
 #include "sim/conform/internal.h"
 
 static enum cs_status make_rank(struct cs_layer *layer, const struct cs_layer_config *config) {
-    const struct cs_allocator_rule rule = {.fresh_cold = {.kind = CS_PATTERN_BYTE}, .fresh_reload = {.kind = CS_PATTERN_BYTE}};
+    const struct cs_allocator_rule rule = {.fresh_cold = {.kind = CS_PATTERN_BYTE},
+                                           .fresh_reload = {.kind = CS_PATTERN_BYTE}};
     const struct cs_memory memory = cs_device_memory(config->device);
     layer->log = (struct cs_log){.arena = &layer->arena};
     layer->rank_spec = (struct cs_rank_spec){.tp_rank = config->tp_rank,
@@ -45,7 +46,8 @@ enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_num
     for (size_t i = 0; i < layer->module.n_slots; i++) {
         struct cs_fill fill = {.view = layer->module.slots[i].param->view, .bits = UINT64_C(0x0101010101010101) * byte};
         int bits = cs_dtype_bits(fill.view.dtype);
-        if (as_number && cs_dtype_is_floating(fill.view.dtype)) CS_TRY(cs_dtype_encode(fill.view.dtype, byte, &fill.bits));
+        if (as_number && cs_dtype_is_floating(fill.view.dtype))
+            CS_TRY(cs_dtype_encode(fill.view.dtype, byte, &fill.bits));
         if (bits < 64) fill.bits &= (UINT64_C(1) << bits) - 1;
         CS_TRY(cs_device_fill(layer->rank.device, &fill, 1));
     }
@@ -53,8 +55,8 @@ enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_num
 }
 
 /* Experts of other ranks are called for and skipped, as upstream's loader returns False for them. */
-static enum cs_status load_route(struct cs_layer *layer, const struct cs_route *route, const struct cs_checkpoint *checkpoint,
-                                 const struct cs_checkpoint_entry *entry) {
+static enum cs_status load_route(struct cs_layer *layer, const struct cs_route *route,
+                                 const struct cs_checkpoint *checkpoint, const struct cs_checkpoint_entry *entry) {
     layer->n_calls++;
     int64_t local = route->expert < 0 ? -1 : route->expert - layer->rank_spec.first_expert;
     bool is_remote = route->expert >= 0 && (local < 0 || local >= layer->rank_spec.sizes.experts);
@@ -82,8 +84,9 @@ enum cs_status cs_layer_load(struct cs_layer *layer, const struct cs_checkpoint 
         const struct cs_route *route = &layer->routes.items[i];
         const char *name = name_of(&names, route->tensor);
         const struct cs_checkpoint_entry *entry = name ? cs_checkpoint_find(checkpoint, name) : NULL;
-        status = entry ? load_route(layer, route, checkpoint, entry)
-                       : cs_fail(CS_BAD_FILE, "checkpoint \"%s\" has nothing for \"%s\"", checkpoint->label, route->tensor);
+        status =
+            entry ? load_route(layer, route, checkpoint, entry)
+                  : cs_fail(CS_BAD_FILE, "checkpoint \"%s\" has nothing for \"%s\"", checkpoint->label, route->tensor);
     }
     cs_arena_release(&names);
     cs_rank_sweep(&layer->rank);

@@ -2,6 +2,7 @@
 #include "sim/conform/internal.h"
 
 /* Operations that need parameters, loaders or post-load; the others are rows. */
+/* clang-format off */
 static const struct {
     const char *op;
     cs_golden_check *check;
@@ -11,6 +12,7 @@ static const struct {
     {"vllm.GptOssRoutedExperts._load_packed_expert", cs_golden_load_streamed},
     {"vllm.gptoss_mxfp4.TRTLLM",                    cs_golden_post_load},
 };
+/* clang-format on */
 
 static cs_golden_check *check_of(const char *op) {
     for (size_t i = 0; i < CS_COUNT(module_ops); i++)
@@ -52,7 +54,8 @@ enum cs_status cs_golden_file(struct cs_golden_case *golden, struct cs_checkpoin
 static enum cs_status compare_output(const struct cs_golden_outputs *outputs, const json_t *json) {
     const char *name;
     CS_TRY(cs_golden_text(json, "name", &name));
-    const char *stored = cs_golden_string(json, "same_bytes_as"); /* an output that equals an input is not stored twice */
+    const char *stored =
+        cs_golden_string(json, "same_bytes_as"); /* an output that equals an input is not stored twice */
     struct cs_bytes expected, actual;
     CS_TRY(cs_bytes_of_entry(outputs->file, stored ? stored : name, &expected));
     CS_TRY(outputs->find(outputs->context, name, json, &actual));

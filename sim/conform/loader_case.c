@@ -4,12 +4,14 @@
 #include <string.h>
 
 /* The engine's methods by the names of the captures. */
+/* clang-format off */
 static const struct {
     const char *captured, *method, *loader;
 } methods[] = {
     {"gptoss_mxfp4",          "gpt_oss_mxfp4", "gpt_oss_combined"},
     {"gptoss_mxfp4_streamed", "gpt_oss_mxfp4", "gpt_oss_streamed"},
 };
+/* clang-format on */
 
 /* ---- what the case is about ---- */
 
@@ -52,7 +54,8 @@ static enum cs_status read_config(const struct cs_golden_case *golden, struct cs
     CS_TRY(small_integer(json, "ep", 1, &sizes->ep));
     CS_TRY(small_integer(json, "rank", 0, &config->tp_rank));
     CS_TRY(small_integer(json, "eprank", 0, &config->ep_rank));
-    CS_REQUIRE(sizes->ep > 0 && sizes->experts_global >= 0, CS_BAD_FILE, "golden file: \"ep\" or \"E\" is not positive");
+    CS_REQUIRE(sizes->ep > 0 && sizes->experts_global >= 0, CS_BAD_FILE,
+               "golden file: \"ep\" or \"E\" is not positive");
     int64_t each = sizes->experts_global / sizes->ep, rest = sizes->experts_global % sizes->ep;
     sizes->experts = each + (config->ep_rank < rest);
     config->first_expert = each * config->ep_rank + (config->ep_rank < rest ? config->ep_rank : rest);
@@ -68,14 +71,18 @@ static enum cs_status compare_sizes(const struct cs_golden_case *golden, const s
         const char *key;
         int64_t actual;
     } rows[] = {
-        {"H", sizes->hidden},           {"I_per_rank", sizes->intermediate}, {"H_unpadded", sizes->hidden_u},
-        {"I_unpadded", sizes->intermediate_u}, {"E_local", sizes->experts},  {"E_global", sizes->experts_global},
+        {"H", sizes->hidden},
+        {"I_per_rank", sizes->intermediate},
+        {"H_unpadded", sizes->hidden_u},
+        {"I_unpadded", sizes->intermediate_u},
+        {"E_local", sizes->experts},
+        {"E_global", sizes->experts_global},
     };
     for (size_t i = 0; i < CS_COUNT(rows); i++) {
         int64_t expected;
         CS_TRY(cs_golden_integer(json, rows[i].key, &expected));
-        CS_REQUIRE(expected == rows[i].actual, CS_BAD_VALUE, "size %s: expected %" PRId64 ", got %" PRId64, rows[i].key, expected,
-                   rows[i].actual);
+        CS_REQUIRE(expected == rows[i].actual, CS_BAD_VALUE, "size %s: expected %" PRId64 ", got %" PRId64, rows[i].key,
+                   expected, rows[i].actual);
     }
     return CS_OK;
 }
@@ -87,22 +94,24 @@ static enum cs_status compare_dims(const char *param, const json_t *json, const 
     CS_TRY(cs_golden_shape(json, key, &ndim, expected));
     CS_REQUIRE(ndim == view->ndim, CS_BAD_SHAPE, "%s: expected %d dimensions, got %d", param, ndim, view->ndim);
     for (int d = 0; d < ndim; d++)
-        CS_REQUIRE(expected[d] == actual[d], CS_BAD_SHAPE, "%s: %s[%d]: expected %" PRId64 ", got %" PRId64, param, key, d,
-                   expected[d], actual[d]);
+        CS_REQUIRE(expected[d] == actual[d], CS_BAD_SHAPE, "%s: %s[%d]: expected %" PRId64 ", got %" PRId64, param, key,
+                   d, expected[d], actual[d]);
     return CS_OK;
 }
 
 static enum cs_status compare_param(const struct cs_slot *slot, const json_t *json) {
     const struct cs_view *view = &slot->param->view;
     const char *dtype, *init, *actual = cs_init_name(slot->param->spec->init);
-    CS_REQUIRE(json_is_object(json), CS_BAD_VALUE, "%s: we have a parameter of that name, the real layer has none", slot->name);
+    CS_REQUIRE(json_is_object(json), CS_BAD_VALUE, "%s: we have a parameter of that name, the real layer has none",
+               slot->name);
     CS_TRY(compare_dims(slot->name, json, "shape", view, view->shape));
     CS_TRY(compare_dims(slot->name, json, "stride", view, view->stride));
     CS_TRY(cs_golden_text(json, "dtype", &dtype));
     CS_TRY(cs_golden_text(json, "init", &init));
-    CS_REQUIRE(cs_text_equal(dtype, cs_dtype_torch(view->dtype)), CS_BAD_TYPE, "%s: expected dtype %s, got %s", slot->name, dtype,
-               cs_dtype_torch(view->dtype));
-    CS_REQUIRE(cs_text_equal(init, actual), CS_BAD_VALUE, "%s: expected to be created as %s, got %s", slot->name, init, actual);
+    CS_REQUIRE(cs_text_equal(dtype, cs_dtype_torch(view->dtype)), CS_BAD_TYPE, "%s: expected dtype %s, got %s",
+               slot->name, dtype, cs_dtype_torch(view->dtype));
+    CS_REQUIRE(cs_text_equal(init, actual), CS_BAD_VALUE, "%s: expected to be created as %s, got %s", slot->name, init,
+               actual);
     return CS_OK;
 }
 
@@ -118,7 +127,9 @@ static enum cs_status compare_params(const struct cs_golden_case *golden, const 
 
 /* ---- loading ---- */
 
-static const char *ckpt_name(struct cs_arena *arena, const char *tensor) { return cs_arena_format(arena, "ckpt.%s", tensor); }
+static const char *ckpt_name(struct cs_arena *arena, const char *tensor) {
+    return cs_arena_format(arena, "ckpt.%s", tensor);
+}
 
 static enum cs_status compare_sets(struct cs_golden_case *golden, struct cs_layer *layer,
                                    const struct cs_golden_checkpoint *checkpoint) {
@@ -137,7 +148,8 @@ static enum cs_status compare_sets(struct cs_golden_case *golden, struct cs_laye
 }
 
 /* Real bytes through the same loader, over 0xAA. */
-static enum cs_status compare_bytes(struct cs_golden_case *golden, struct cs_layer *layer, const struct cs_checkpoint *file) {
+static enum cs_status compare_bytes(struct cs_golden_case *golden, struct cs_layer *layer,
+                                    const struct cs_checkpoint *file) {
     CS_TRY(cs_layer_poison(layer, 0xAA, false));
     CS_TRY(cs_layer_load(layer, file, ckpt_name));
     for (size_t i = 0; i < layer->module.n_slots; i++) {
@@ -215,7 +227,8 @@ static enum cs_status compare_counter(const struct cs_golden_case *golden, const
 
 /* ---- the case ---- */
 
-static enum cs_status run_loads(struct cs_golden_case *golden, const struct cs_layer_config *config, struct cs_layer *layer) {
+static enum cs_status run_loads(struct cs_golden_case *golden, const struct cs_layer_config *config,
+                                struct cs_layer *layer) {
     struct cs_golden_checkpoint checkpoint;
     CS_TRY(cs_golden_checkpoint_read(golden, &checkpoint));
     CS_TRY(compare_sets(golden, layer, &checkpoint));
@@ -241,8 +254,8 @@ static enum cs_status exception_of(const json_t *json, const char *key, const ch
 }
 
 /* A refusal may come at the captured stage or earlier; parameters after a failed load are not compared. */
-static enum cs_status check_layer(struct cs_golden_case *golden, const struct cs_layer_config *config, struct cs_layer *layer,
-                                  enum cs_status created) {
+static enum cs_status check_layer(struct cs_golden_case *golden, const struct cs_layer_config *config,
+                                  struct cs_layer *layer, enum cs_status created) {
     const char *create_error, *load_error;
     CS_TRY(exception_of(golden->json, "create_error", &create_error));
     CS_TRY(exception_of(golden->json, "load_error", &load_error));

@@ -23,9 +23,12 @@ static enum cs_status judge_file(struct cs_conform_run *run, struct cs_arena *ar
     json_t *root;
     CS_TRY(cs_golden_read(path, &root));
     enum cs_status status = CS_OK;
-    if (json_is_array(root)) status = judge_list(run, file, root);
-    else if (cs_text_equal(file, "rounding.json")) cs_golden_judge_rounding(run, file, root, arena);
-    else status = cs_fail(CS_BAD_FILE, "%s: is not a list of cases", path);
+    if (json_is_array(root))
+        status = judge_list(run, file, root);
+    else if (cs_text_equal(file, "rounding.json"))
+        cs_golden_judge_rounding(run, file, root, arena);
+    else
+        status = cs_fail(CS_BAD_FILE, "%s: is not a list of cases", path);
     json_decref(root);
     return status;
 }

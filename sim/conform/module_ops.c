@@ -13,6 +13,7 @@ struct job {
 };
 
 /* What the captured files and the loaders call the same tensors. */
+/* clang-format off */
 static const struct {
     const char *combined, *streamed; /* last part of the loader's name */
     const char *param;
@@ -25,6 +26,7 @@ static const struct {
     {"down_proj_scales",    "w2_weight_scale",  "w2_weight_scale",  "in.ckpt_w2_weight_scale",  "in.w2_scale" },
     {"down_proj_bias",      "w2_bias",          "w2_bias",          "in.ckpt_w2_bias",          "in.w2_bias"  },
 };
+/* clang-format on */
 
 static const char *last_part(const char *name) {
     const char *dot = strrchr(name, '.');
@@ -94,7 +96,8 @@ static const char *streamed_input(struct cs_arena *arena, const char *tensor) {
 /* ---- outputs ---- */
 
 /* "w13_weight_cols0_64" and "w2_weight_rows0_96" are windows of a parameter [E, rows, columns]. */
-static enum cs_status narrow_to_window(struct cs_arena *arena, const char **name, struct cs_view *view, struct cs_layer *layer) {
+static enum cs_status narrow_to_window(struct cs_arena *arena, const char **name, struct cs_view *view,
+                                       struct cs_layer *layer) {
     static const char *const words[] = {NULL, "_rows", "_cols"};
     for (int dim = 1; dim <= 2; dim++) {
         const char *window = strstr(*name, words[dim]);
@@ -121,8 +124,8 @@ static enum cs_status has_layout(const char *name, const json_t *output, const s
     int64_t shape[CS_NDIM];
     CS_TRY(cs_golden_text(output, "logical_dtype", &dtype));
     CS_TRY(cs_golden_shape(output, "shape", &ndim, shape));
-    CS_REQUIRE(cs_text_equal(dtype, cs_dtype_torch(view->dtype)), CS_BAD_TYPE, "%s: expected dtype %s, got %s", name, dtype,
-               cs_dtype_torch(view->dtype));
+    CS_REQUIRE(cs_text_equal(dtype, cs_dtype_torch(view->dtype)), CS_BAD_TYPE, "%s: expected dtype %s, got %s", name,
+               dtype, cs_dtype_torch(view->dtype));
     int skip = ndim == view->ndim - 1 && view->shape[0] == 1;
     bool is_same = ndim == view->ndim - skip;
     for (int d = 0; d < ndim && is_same; d++) is_same = shape[d] == view->shape[d + skip];
@@ -133,7 +136,8 @@ static enum cs_status has_layout(const char *name, const json_t *output, const s
 
 static enum cs_status find_output(void *context, const char *name, const json_t *output, struct cs_bytes *bytes) {
     struct job *job = context;
-    CS_REQUIRE(strncmp(name, "out.", 4) == 0, CS_BAD_FILE, "golden file: output \"%s\" does not start with \"out.\"", name);
+    CS_REQUIRE(strncmp(name, "out.", 4) == 0, CS_BAD_FILE, "golden file: output \"%s\" does not start with \"out.\"",
+               name);
     const char *param = param_of_output(name + 4);
     struct cs_view view;
     CS_TRY(narrow_to_window(&job->golden->arena, &param, &view, &job->layer));
@@ -193,8 +197,8 @@ static enum cs_status open_rounded(struct job *job, uint64_t defects) {
     resolved = sizes;
     CS_TRY(cs_sizes_resolve(&resolved, &job->layer.module_spec.backend->released));
     CS_REQUIRE(resolved.hidden == sizes.hidden && resolved.intermediate == sizes.intermediate, CS_BAD_SHAPE,
-               "expected H, I rounded to %" PRId64 ", %" PRId64 ", got %" PRId64 ", %" PRId64, sizes.hidden, sizes.intermediate,
-               resolved.hidden, resolved.intermediate);
+               "expected H, I rounded to %" PRId64 ", %" PRId64 ", got %" PRId64 ", %" PRId64, sizes.hidden,
+               sizes.intermediate, resolved.hidden, resolved.intermediate);
     return CS_OK;
 }
 
@@ -230,4 +234,6 @@ static enum cs_status try_streamed(struct cs_golden_case *golden, uint64_t defec
 enum cs_status cs_golden_post_load(struct cs_golden_case *golden) { return run_job(golden, 0, post_load); }
 enum cs_status cs_golden_end_to_end(struct cs_golden_case *golden) { return run_job(golden, 0, end_to_end); }
 enum cs_status cs_golden_load_combined(struct cs_golden_case *golden) { return run_job(golden, 0, load_combined); }
-enum cs_status cs_golden_load_streamed(struct cs_golden_case *golden) { return cs_golden_try_defect(golden, try_streamed); }
+enum cs_status cs_golden_load_streamed(struct cs_golden_case *golden) {
+    return cs_golden_try_defect(golden, try_streamed);
+}

@@ -1,7 +1,7 @@
 /* The rectangles of a loaders/<method>.json parameter, drawn into a set, and two sets compared.
  *
- * Rectangles are per expert, in elements of the parameter. Written, filled and padding rectangles must cover every element
- * exactly once: a golden file that says two things, or nothing, about an element is refused. */
+ * Rectangles are per expert, in elements of the parameter. Written, filled and padding rectangles must cover every
+ * element exactly once: a golden file that says two things, or nothing, about an element is refused. */
 #include "sim/conform/internal.h"
 
 #define UNDRAWN (UINT32_MAX - 3) /* below it: elements of the checkpoint */
@@ -14,9 +14,8 @@ struct canvas {
     int64_t source_expert; /* of the checkpoint; -1: none */
 };
 
-/* Position of the rectangle's [row, column]. */
 struct rectangle {
-    int64_t offset[2], extent[2];
+    int64_t offset[2], extent[2]; /* row, column */
 };
 
 static enum cs_status read_rectangle(const struct canvas *canvas, const json_t *offset, const json_t *extent,
@@ -28,19 +27,20 @@ static enum cs_status read_rectangle(const struct canvas *canvas, const json_t *
     for (int d = 0; d < 2; d++)
         CS_REQUIRE(rectangle->offset[d] >= 0 && rectangle->extent[d] >= 0 && rectangle->offset[d] <= limit[d] &&
                        rectangle->extent[d] <= limit[d] - rectangle->offset[d],
-                   CS_BAD_FILE, "golden file: %s: a rectangle leaves the parameter's [%" PRId64 ", %" PRId64 "]", set->name,
-                   set->rows, set->columns);
+                   CS_BAD_FILE, "golden file: %s: a rectangle leaves the parameter's [%" PRId64 ", %" PRId64 "]",
+                   set->name, set->rows, set->columns);
     return CS_OK;
 }
 
 /* Draws `n` elements of one row: `from`, `from` + step, … */
-static enum cs_status draw(const struct canvas *canvas, int64_t row, int64_t column, int64_t n, uint32_t from, uint32_t step) {
+static enum cs_status draw(const struct canvas *canvas, int64_t row, int64_t column, int64_t n, uint32_t from,
+                           uint32_t step) {
     struct cs_source_set *set = canvas->set;
     uint32_t *at = set->from + (canvas->expert * set->rows + row) * set->columns + column;
     for (int64_t i = 0; i < n; i++, from += step) {
         CS_REQUIRE(at[i] == UNDRAWN, CS_BAD_FILE,
-                   "golden file: two rectangles cover %s[%" PRId64 ", %" PRId64 ", %" PRId64 "]", set->name, canvas->expert, row,
-                   column + i);
+                   "golden file: two rectangles cover %s[%" PRId64 ", %" PRId64 ", %" PRId64 "]", set->name,
+                   canvas->expert, row, column + i);
         at[i] = from;
     }
     return CS_OK;
@@ -66,12 +66,14 @@ static enum cs_status draw_filled(const struct canvas *canvas, const json_t *jso
     CS_REQUIRE(json_is_number(value), CS_BAD_FILE, "golden file: %s: a filled rectangle has no value", set->name);
     uint64_t bits;
     CS_TRY(cs_dtype_encode(set->dtype, json_number_value(value), &bits));
-    if (!set->value) set->value = CS_NEW_ARRAY(canvas->arena, uint64_t, (size_t)(set->experts * set->rows * set->columns));
+    if (!set->value)
+        set->value = CS_NEW_ARRAY(canvas->arena, uint64_t, (size_t)(set->experts * set->rows * set->columns));
     CS_REQUIRE(set->value, CS_NO_MEMORY, "no memory for the values of %s", set->name);
     CS_TRY(draw_rectangle(canvas, &rectangle, CS_FROM_LOADER));
     for (int64_t r = 0; r < rectangle.extent[0]; r++)
         for (int64_t c = 0; c < rectangle.extent[1]; c++)
-            set->value[(canvas->expert * set->rows + rectangle.offset[0] + r) * set->columns + rectangle.offset[1] + c] = bits;
+            set->value[(canvas->expert * set->rows + rectangle.offset[0] + r) * set->columns + rectangle.offset[1] +
+                       c] = bits;
     return CS_OK;
 }
 
@@ -94,14 +96,16 @@ static enum cs_status find_tensor(const struct canvas *canvas, const char *kind,
         if (!has_expert || !cs_text_equal(tensor->kind, kind)) continue;
         int64_t experts = tensor->expert < 0 && tensor->ndim > 0 ? tensor->shape[0] : 1;
         int64_t expert = tensor->expert < 0 ? canvas->source_expert : 0;
-        CS_REQUIRE(expert >= 0 && expert < experts, CS_BAD_FILE, "golden file: %s has no expert %" PRId64, tensor->name, expert);
+        CS_REQUIRE(expert >= 0 && expert < experts, CS_BAD_FILE, "golden file: %s has no expert %" PRId64, tensor->name,
+                   expert);
         int64_t numel = tensor->n_elements / experts;
         source->tensor = tensor;
         source->rows = tensor->columns ? numel / tensor->columns : 0;
         source->start = tensor->start + expert * numel;
         return CS_OK;
     }
-    return cs_fail(CS_BAD_FILE, "golden file: %s comes from \"%s\" of expert %" PRId64 ", which the checkpoint does not have",
+    return cs_fail(CS_BAD_FILE,
+                   "golden file: %s comes from \"%s\" of expert %" PRId64 ", which the checkpoint does not have",
                    canvas->set->name, kind, canvas->source_expert);
 }
 
@@ -116,9 +120,7 @@ static enum cs_status read_source(const struct canvas *canvas, const json_t *jso
                "golden file: %s: a rectangle has no formula", canvas->set->name);
     if (!json_object_get(json, "repeat")) return CS_OK;
     CS_TRY(cs_golden_integers(json_object_get(json, "repeat"), "repeat", 2, source->repeat));
-    CS_TRY(cs_golden_integers(json_object_get(json, "phase"), "phase", 2, source->phase));
-    CS_REQUIRE(source->repeat[0] > 0 && source->repeat[1] > 0, CS_BAD_FILE, "golden file: \"repeat\" must be positive");
-    return CS_OK;
+    return cs_golden_integers(json_object_get(json, "phase"), "phase", 2, source->phase);
 }
 
 /* Checkpoint [row, column] of the rectangle's [r, c]. */
@@ -128,16 +130,29 @@ static void source_of(const struct source *source, int64_t r, int64_t c, int64_t
     position[1] = source->first[1] + (source->phase[1] + right) / source->repeat[1];
 }
 
-static enum cs_status ends_at(const struct source *source, const struct rectangle *rectangle, const json_t *json) {
-    int64_t last[2], expected[2];
-    if (!json_object_get(json, "src_last") || !rectangle->extent[0] || !rectangle->extent[1]) return CS_OK;
+/* Numbers that are far outside would overflow before anyone compares them. */
+static bool is_sane(const struct source *source) {
+    const int64_t limit[2] = {source->rows, source->tensor->columns};
+    for (int d = 0; d < 2; d++) {
+        bool is_inside = source->first[d] >= 0 && source->first[d] < limit[d];
+        bool is_phase = source->repeat[d] > 0 && source->phase[d] >= 0 && source->phase[d] < source->repeat[d];
+        if (!is_inside || !is_phase || source->repeat[d] > INT32_MAX) return false;
+    }
+    return true;
+}
+
+static enum cs_status ends_inside(const struct source *source, const struct rectangle *rectangle, const json_t *json) {
+    int64_t last[2] = {-1, -1}, expected[2];
+    bool is_sound = is_sane(source);
+    if (is_sound) source_of(source, rectangle->extent[0] - 1, rectangle->extent[1] - 1, last);
+    CS_REQUIRE(is_sound && last[0] < source->rows && last[1] < source->tensor->columns, CS_BAD_FILE,
+               "golden file: a rectangle leaves %s", source->tensor->name);
+    if (!json_object_get(json, "src_last")) return CS_OK;
     CS_TRY(cs_golden_integers(json_object_get(json, "src_last"), "src_last", 2, expected));
-    source_of(source, rectangle->extent[0] - 1, rectangle->extent[1] - 1, last);
     CS_REQUIRE(last[0] == expected[0] && last[1] == expected[1], CS_BAD_FILE,
-               "golden file: a rectangle of %s ends at [%" PRId64 ", %" PRId64 "], \"src_last\" says [%" PRId64 ", %" PRId64 "]",
+               "golden file: a rectangle of %s ends at [%" PRId64 ", %" PRId64 "], \"src_last\" says [%" PRId64
+               ", %" PRId64 "]",
                source->tensor->name, last[0], last[1], expected[0], expected[1]);
-    CS_REQUIRE(source->first[0] >= 0 && source->first[1] >= 0 && last[0] < source->rows && last[1] < source->tensor->columns,
-               CS_BAD_FILE, "golden file: a rectangle leaves %s", source->tensor->name);
     return CS_OK;
 }
 
@@ -146,7 +161,8 @@ static enum cs_status draw_written(const struct canvas *canvas, const json_t *js
     struct source source;
     CS_TRY(read_rectangle(canvas, json_object_get(json, "off"), json_object_get(json, "ext"), &rectangle));
     CS_TRY(read_source(canvas, json, &source));
-    CS_TRY(ends_at(&source, &rectangle, json));
+    if (rectangle.extent[0] == 0 || rectangle.extent[1] == 0) return CS_OK;
+    CS_TRY(ends_inside(&source, &rectangle, json));
     bool is_run = !source.is_transposed && source.repeat[1] == 1;
     int64_t n = is_run ? rectangle.extent[1] : 1;
     for (int64_t r = 0; r < rectangle.extent[0]; r++)
@@ -185,13 +201,14 @@ static enum cs_status draw_expert(struct canvas *canvas, const json_t *param, co
     int64_t start = canvas->expert * set->rows * set->columns;
     for (int64_t i = 0; i < set->rows * set->columns; i++)
         CS_REQUIRE(set->from[start + i] != UNDRAWN, CS_BAD_FILE,
-                   "golden file: no rectangle covers %s[%" PRId64 ", %" PRId64 ", %" PRId64 "]", set->name, canvas->expert,
-                   i / set->columns, i % set->columns);
+                   "golden file: no rectangle covers %s[%" PRId64 ", %" PRId64 ", %" PRId64 "]", set->name,
+                   canvas->expert, i / set->columns, i % set->columns);
     return CS_OK;
 }
 
-enum cs_status cs_rectangles_read(struct cs_arena *arena, const json_t *param, const struct cs_golden_checkpoint *checkpoint,
-                                  const struct cs_source_set *like, struct cs_source_set *set) {
+enum cs_status cs_rectangles_read(struct cs_arena *arena, const json_t *param,
+                                  const struct cs_golden_checkpoint *checkpoint, const struct cs_source_set *like,
+                                  struct cs_source_set *set) {
     *set = *like;
     int64_t n = set->experts * set->rows * set->columns;
     set->value = NULL;
@@ -201,7 +218,8 @@ enum cs_status cs_rectangles_read(struct cs_arena *arena, const json_t *param, c
     const json_t *experts = json_object_get(param, "experts");
     bool is_whole = cs_text_equal(cs_golden_string(param, "experts") ? json_string_value(experts) : "", "all") ||
                     (json_is_array(experts) && json_array_size(experts) == (size_t)set->experts);
-    CS_REQUIRE(is_whole, CS_BAD_FILE, "golden file: %s: \"experts\" is neither \"all\" nor one entry per expert", set->name);
+    CS_REQUIRE(is_whole, CS_BAD_FILE, "golden file: %s: \"experts\" is neither \"all\" nor one entry per expert",
+               set->name);
     struct canvas canvas = {.arena = arena, .checkpoint = checkpoint, .set = set};
     for (; canvas.expert < set->experts; canvas.expert++) CS_TRY(draw_expert(&canvas, param, experts));
     CS_TRY(cs_golden_integer(param, "n_written", &set->n_written));

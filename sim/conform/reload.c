@@ -112,7 +112,8 @@ static enum cs_status find_reference(const struct job *job, const char *against,
     *reference = &trail->after[0];
     if (cs_text_equal(against, "reload1")) return CS_OK;
     bool is_a = cs_text_equal(against, "coldA");
-    CS_REQUIRE(is_a || cs_text_equal(against, "coldB"), CS_BAD_FILE, "golden file: a step is compared with \"%s\"", against);
+    CS_REQUIRE(is_a || cs_text_equal(against, "coldB"), CS_BAD_FILE, "golden file: a step is compared with \"%s\"",
+               against);
     *reference = &trail->cold[is_a ? 0 : 1];
     *hashes = json_object_get(job->cold, is_a ? "cold_hash_A" : "cold_hash_B");
     return CS_OK;
@@ -121,24 +122,27 @@ static enum cs_status find_reference(const struct job *job, const char *against,
 static enum cs_status compare_step(const struct job *job, const struct cs_golden_sequence *sequence, const json_t *step,
                                    const struct trail *trail) {
     const char *label, *against;
-    const json_t *differing, *moved, *rebound, *hashes;
+    const json_t *differing, *moved, *rebound, *held, *hashes;
     const struct cs_golden_state *reference;
     CS_TRY(cs_golden_text(step, "step", &label));
     CS_TRY(cs_golden_text(step, "vs", &against));
     CS_TRY(cs_golden_array(step, "differing", &differing));
     CS_TRY(cs_golden_array(step, "moved", &moved));
     CS_TRY(cs_golden_array(step, "rebound", &rebound));
+    CS_TRY(cs_golden_object(step, "held", &held));
     CS_TRY(find_reference(job, against, trail, &reference, &hashes));
     for (size_t i = 0; i < sequence->n_loads; i++) {
         if (!cs_text_equal(sequence->loads[i].label, label)) continue;
         CS_TRY(cs_golden_state_differs_as(differing, hashes, reference, &trail->after[i]));
         CS_TRY(cs_golden_state_moved_as(moved, false, &trail->started, &trail->after[i]));
-        return cs_golden_state_moved_as(rebound, true, &trail->started, &trail->after[i]);
+        CS_TRY(cs_golden_state_moved_as(rebound, true, &trail->started, &trail->after[i]));
+        return cs_golden_state_holds_as(held, &trail->started, &trail->after[i]);
     }
     return cs_fail(CS_BAD_FILE, "golden file: sequence %s has no step \"%s\"", sequence->name, label);
 }
 
-static enum cs_status compare_steps(const struct job *job, const struct cs_golden_sequence *sequence, const struct trail *trail) {
+static enum cs_status compare_steps(const struct job *job, const struct cs_golden_sequence *sequence,
+                                    const struct trail *trail) {
     const json_t *steps, *step;
     CS_TRY(cs_golden_array(job->golden->json, "steps", &steps));
     CS_REQUIRE(json_array_size(steps) > 0, CS_BAD_FILE, "golden file: the scenario has no steps");
@@ -153,8 +157,8 @@ static enum cs_status compare_steps(const struct job *job, const struct cs_golde
 }
 
 /* Runs the loads; `refused` is the status of the one that was not accepted. */
-static enum cs_status run_loads(struct job *job, const struct cs_golden_sequence *sequence, struct cs_golden_server *server,
-                                struct trail *trail, enum cs_status *refused) {
+static enum cs_status run_loads(struct job *job, const struct cs_golden_sequence *sequence,
+                                struct cs_golden_server *server, struct trail *trail, enum cs_status *refused) {
     struct cs_arena *arena = &job->golden->arena;
     CS_TRY(cs_golden_state_read(arena, server, &trail->started));
     for (size_t i = 0; i < sequence->n_loads; i++) {

@@ -1,8 +1,8 @@
 /* Family reload/: small servers that are started and reloaded, and what became of every tensor. Private to this folder.
  *
- * A golden scenario is a model, a sequence of loads and two poisons: what fresh memory holds in the cold start, and what
- * in reloads. After each load every tensor is compared with a cold start of the same checkpoint over zeros; the golden
- * file lists the tensors that differed in the real engine, with hashes of both sides. */
+ * A golden scenario is a model, a sequence of loads and two poisons: what fresh memory holds in the cold start, and
+ * what in reloads. After each load every tensor is compared with a cold start of the same checkpoint over zeros; the
+ * golden file lists the tensors that differed in the real engine, with hashes of both sides. */
 #ifndef CS_CONFORM_RELOAD_H
 #define CS_CONFORM_RELOAD_H
 
@@ -53,8 +53,8 @@ struct cs_golden_poison {
 
 /* Opens the server and cold-starts it from checkpoint "A" or "B". Close after a failure too. */
 enum cs_status cs_golden_server_start(struct cs_golden_server *server, const struct cs_device *device,
-                                      const struct cs_golden_model *model, struct cs_golden_poison poison, uint64_t defects,
-                                      const char *checkpoint);
+                                      const struct cs_golden_model *model, struct cs_golden_poison poison,
+                                      uint64_t defects, const char *checkpoint);
 enum cs_status cs_golden_server_reload(struct cs_golden_server *server, const struct cs_golden_load *load);
 void cs_golden_server_close(struct cs_golden_server *server);
 
@@ -73,17 +73,20 @@ struct cs_golden_tensor_state {
 
 struct cs_golden_state {
     size_t n;
-    struct cs_golden_tensor_state *tensors;
+    struct cs_golden_tensor_state *tensors; /* every parameter and buffer */
+    size_t n_held;
+    struct cs_golden_tensor_state *held; /* every path to a tensor from quant configs and kernel objects */
 };
 
-/* Every parameter and buffer of the server's rank. */
-enum cs_status cs_golden_state_read(struct cs_arena *arena, struct cs_golden_server *server, struct cs_golden_state *state);
+/* Of the server's rank. */
+enum cs_status cs_golden_state_read(struct cs_arena *arena, struct cs_golden_server *server,
+                                    struct cs_golden_state *state);
 const struct cs_golden_tensor_state *cs_golden_state_find(const struct cs_golden_state *state, const char *name);
 
-/* Exactly the tensors of `list` differ between the two, and as the list says. `hashes` may be NULL: what tensors that are
- * not listed must hash to. */
-enum cs_status cs_golden_state_differs_as(const json_t *list, const json_t *hashes, const struct cs_golden_state *reference,
-                                          const struct cs_golden_state *state);
+/* Exactly the tensors of `list` differ between the two, and as the list says. `hashes` may be NULL: what tensors that
+ * are not listed must hash to. */
+enum cs_status cs_golden_state_differs_as(const json_t *list, const json_t *hashes,
+                                          const struct cs_golden_state *reference, const struct cs_golden_state *state);
 /* Every tensor has the hash that `hashes` says, and there are no others. */
 enum cs_status cs_golden_state_has_hashes(const json_t *hashes, const struct cs_golden_state *state);
 /* Shape, stride and dtype of every tensor. */
@@ -91,7 +94,12 @@ enum cs_status cs_golden_state_has_layouts(const json_t *layouts, const struct c
 /* Exactly the named tensors are elsewhere (`by_object`: are other objects) than before. */
 enum cs_status cs_golden_state_moved_as(const json_t *names, bool by_object, const struct cs_golden_state *before,
                                         const struct cs_golden_state *after);
+/* What quant configs and kernel objects hold, before and after. Which of it moved is only known one way round: the
+ * capture's allocator may have handed out an old address again, ours never does. */
+enum cs_status cs_golden_state_holds_as(const json_t *held, const struct cs_golden_state *before,
+                                        const struct cs_golden_state *after);
 /* Tensors that differ in exactly as many elements as `counts` says; those not named in none. */
-enum cs_status cs_golden_state_differs_by(const json_t *counts, const struct cs_golden_state *a, const struct cs_golden_state *b);
+enum cs_status cs_golden_state_differs_by(const json_t *counts, const struct cs_golden_state *a,
+                                          const struct cs_golden_state *b);
 
 #endif

@@ -5,6 +5,7 @@
 /* ---- models ---- */
 
 /* As the capture script has them, for scenarios that were refused and carry no sizes. */
+/* clang-format off */
 static const struct {
     const char *name;
     struct cs_golden_model model;
@@ -17,6 +18,7 @@ static const struct {
     {"gptoss_emul_tp4r3",   {2, 4, 224, 320, 4, 3, "EMULATION"}},
     {"gptoss_trt_unpadded", {2, 4, 256, 128, 1, 0, "FLASHINFER_TRTLLM_MXFP4_BF16"}},
 };
+/* clang-format on */
 
 static enum cs_status read_model(const json_t *row, struct cs_golden_model *model) {
     const json_t *dims;
@@ -29,7 +31,8 @@ static enum cs_status read_model(const json_t *row, struct cs_golden_model *mode
     CS_TRY(cs_golden_integer(row, "tp", &tp));
     CS_TRY(cs_golden_integer(row, "rank", &rank));
     CS_TRY(cs_golden_text(row, "backend", &model->backend));
-    CS_REQUIRE(tp > 0 && tp <= 64 && rank >= 0 && rank < tp, CS_BAD_FILE, "golden file: rank %" PRId64 " of %" PRId64, rank, tp);
+    CS_REQUIRE(tp > 0 && tp <= 64 && rank >= 0 && rank < tp, CS_BAD_FILE, "golden file: rank %" PRId64 " of %" PRId64,
+               rank, tp);
     model->tp = (int)tp;
     model->rank = (int)rank;
     return CS_OK;
@@ -81,27 +84,29 @@ static const struct cs_template_tensor embed[] = {
     {.name = "weight", .shape = "16 Hu", .kind = CS_PARAMETER, .dtype = CS_BF16, .init = CS_INIT_EMPTY},
 };
 static const struct cs_template_tensor norm[] = {
-    {.name = "weight",   .shape = "Hu", .kind = CS_PARAMETER, .dtype = CS_BF16, .init = CS_INIT_ONES},
-    {.name = "inv_freq", .shape = "8",  .kind = CS_BUFFER,    .dtype = CS_F32,  .init = CS_INIT_ARANGE},
+    {.name = "weight", .shape = "Hu", .kind = CS_PARAMETER, .dtype = CS_BF16, .init = CS_INIT_ONES},
+    {.name = "inv_freq", .shape = "8", .kind = CS_BUFFER, .dtype = CS_F32, .init = CS_INIT_ARANGE},
 };
 static const struct cs_template_tensor router[] = {
     {.name = "weight", .shape = "Eg Hu", .kind = CS_PARAMETER, .dtype = CS_BF16, .init = CS_INIT_EMPTY},
-    {.name = "bias",   .shape = "Eg",    .kind = CS_PARAMETER, .dtype = CS_BF16, .init = CS_INIT_EMPTY},
+    {.name = "bias", .shape = "Eg", .kind = CS_PARAMETER, .dtype = CS_BF16, .init = CS_INIT_EMPTY},
 };
 /* In the order in which the checkpoint has their tensors. */
 static const struct cs_module_template modules[] = {
     {.name = "embed", .n_tensors = CS_COUNT(embed), .tensors = embed},
     {.name = "layers.{layer}.norm", .n_tensors = CS_COUNT(norm), .tensors = norm},
     {.name = "layers.{layer}.mlp.router", .n_tensors = CS_COUNT(router), .tensors = router},
-    {.name = "layers.{layer}.mlp.experts.routed_experts", .is_routed_experts = true, .checkpoint = "layers.{layer}.mlp.experts"},
+    {.name = "layers.{layer}.mlp.experts.routed_experts",
+     .is_routed_experts = true,
+     .checkpoint = "layers.{layer}.mlp.experts"},
 };
 static const struct cs_checkpoint_config checkpoints[] = {
     {.name = "A", .kind = CS_CHECKPOINT_PATTERN, .version = 0},
     {.name = "B", .kind = CS_CHECKPOINT_PATTERN, .version = 1},
 };
 
-static void describe(struct cs_golden_server *server, const struct cs_golden_model *model, struct cs_golden_poison poison,
-                     uint64_t defects) {
+static void describe(struct cs_golden_server *server, const struct cs_golden_model *model,
+                     struct cs_golden_poison poison, uint64_t defects) {
     static const char *const policies[] = {"none"};
     server->model = model;
     server->scenario = (struct cs_scenario){
@@ -131,8 +136,8 @@ static void describe(struct cs_golden_server *server, const struct cs_golden_mod
 }
 
 enum cs_status cs_golden_server_start(struct cs_golden_server *server, const struct cs_device *device,
-                                      const struct cs_golden_model *model, struct cs_golden_poison poison, uint64_t defects,
-                                      const char *checkpoint) {
+                                      const struct cs_golden_model *model, struct cs_golden_poison poison,
+                                      uint64_t defects, const char *checkpoint) {
     *server = (struct cs_golden_server){0};
     describe(server, model, poison, defects);
     const struct cs_session_config config = {.scenario = &server->scenario,
@@ -156,7 +161,8 @@ static size_t n_tensors_of(const struct cs_session *session, const char *name) {
 }
 
 enum cs_status cs_golden_server_reload(struct cs_golden_server *server, const struct cs_golden_load *load) {
-    struct cs_op op = {.kind = CS_OP_RELOAD, .driver = "layerwise", .checkpoint = load->checkpoint, .loader = load->loader};
+    struct cs_op op = {
+        .kind = CS_OP_RELOAD, .driver = "layerwise", .checkpoint = load->checkpoint, .loader = load->loader};
     if (!load->is_shuffled) return cs_session_run(&server->session, &op);
     size_t n = n_tensors_of(&server->session, load->checkpoint);
     size_t *order = CS_NEW_ARRAY(&server->session.arena, size_t, n + 1);

@@ -6,12 +6,14 @@ static const struct cs_backend *backend_of(const char *name) {
     return method ? cs_backend_by_name(method, name) : NULL;
 }
 
-static enum cs_status compare_pair(const struct cs_backend *backend, const int64_t sizes[2], const int64_t expected[2]) {
-    struct cs_sizes resolved = {.experts_global = 1, .experts = 1, .hidden_u = sizes[0], .intermediate_full = sizes[1], .tp = 1, .ep = 1};
+static enum cs_status compare_pair(const struct cs_backend *backend, const int64_t sizes[2],
+                                   const int64_t expected[2]) {
+    struct cs_sizes resolved = {
+        .experts_global = 1, .experts = 1, .hidden_u = sizes[0], .intermediate_full = sizes[1], .tp = 1, .ep = 1};
     CS_TRY(cs_sizes_resolve(&resolved, &backend->released));
     CS_REQUIRE(resolved.hidden == expected[0] && resolved.intermediate == expected[1], CS_BAD_VALUE,
-               "H %" PRId64 ", I %" PRId64 ": expected %" PRId64 ", %" PRId64 ", got %" PRId64 ", %" PRId64, sizes[0], sizes[1],
-               expected[0], expected[1], resolved.hidden, resolved.intermediate);
+               "H %" PRId64 ", I %" PRId64 ": expected %" PRId64 ", %" PRId64 ", got %" PRId64 ", %" PRId64, sizes[0],
+               sizes[1], expected[0], expected[1], resolved.hidden, resolved.intermediate);
     return CS_OK;
 }
 
@@ -34,7 +36,8 @@ static enum cs_status check_row(struct cs_golden_case *golden) {
     return CS_OK;
 }
 
-void cs_golden_judge_rounding(struct cs_conform_run *run, const char *file, const json_t *root, struct cs_arena *arena) {
+void cs_golden_judge_rounding(struct cs_conform_run *run, const char *file, const json_t *root,
+                              struct cs_arena *arena) {
     const json_t *grid = json_object_get(root, "grid"), *table, *row;
     const char *table_name, *backend;
     json_object_foreach((json_t *)root, table_name, table) {

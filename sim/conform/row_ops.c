@@ -88,9 +88,11 @@ static enum cs_status choose_block_major(struct cs_arena *arena, const json_t *p
 static enum cs_status choose_interleave(struct cs_arena *arena, const json_t *params, struct chain *chain) {
     int64_t group;
     CS_TRY(cs_golden_integer(params, "group", &group));
-    return append_variant(chain, "interleave64", cs_arena_format(arena, "2 M/%" PRId64 " %" PRId64 " K", 2 * group, group));
+    return append_variant(chain, "interleave64",
+                          cs_arena_format(arena, "2 M/%" PRId64 " %" PRId64 " K", 2 * group, group));
 }
 
+/* clang-format off */
 static const struct row_op {
     const char *op;
     enum cs_status (*choose)(struct cs_arena *arena, const json_t *params, struct chain *chain);
@@ -111,6 +113,7 @@ static const struct row_op {
     {"vllm.swizzle_mxfp4_scales",                       choose_swizzle},
     {"vllm.swizzle_mxfp8_scale",                        choose_swizzle},
 };
+/* clang-format on */
 
 /* ---- running a chain ---- */
 
@@ -134,8 +137,8 @@ static enum cs_status input(const struct job *job, const char *name, const struc
 }
 
 /* One pass; the result replaces `bytes`, and its shape `shape`. */
-static enum cs_status relayout(const struct job *job, struct cs_allocator *allocator, enum cs_dtype dtype, int64_t shape[3],
-                               struct cs_bytes *bytes) {
+static enum cs_status relayout(const struct job *job, struct cs_allocator *allocator, enum cs_dtype dtype,
+                               int64_t shape[3], struct cs_bytes *bytes) {
     struct cs_plan plan;
     CS_TRY(cs_plan_compose(&plan, job->chain.rows, job->chain.n, cs_dtype_bits(dtype), shape[1], shape[2]));
     const struct cs_device *device = job->golden->device;
@@ -193,7 +196,8 @@ static enum cs_status find_output(void *context, const char *name, const json_t 
     static const char twice[] = "_twice";
     if (cs_text_equal(name, "out.idx") || cs_text_equal(name, "out.row_indices")) return row_sources(job, name, bytes);
     if (cs_text_equal(name, "out.y")) return transform(job, "in.x", 1, bytes);
-    CS_REQUIRE(strncmp(name, "out.", 4) == 0, CS_BAD_FILE, "golden file: output \"%s\" does not start with \"out.\"", name);
+    CS_REQUIRE(strncmp(name, "out.", 4) == 0, CS_BAD_FILE, "golden file: output \"%s\" does not start with \"out.\"",
+               name);
     size_t length = strlen(name) - 4, tail = sizeof twice - 1;
     bool is_twice = length > tail && cs_text_equal(name + 4 + length - tail, twice);
     const char *in = cs_arena_format(&job->golden->arena, "in.%.*s", (int)(length - (is_twice ? tail : 0)), name + 4);
@@ -270,7 +274,9 @@ static enum cs_status compare_block_sizes(struct cs_golden_case *golden, const s
     return cs_golden_compare_outputs(&outputs);
 }
 
-static enum cs_status check_block_sizes(struct cs_golden_case *golden) { return with_file(golden, compare_block_sizes); }
+static enum cs_status check_block_sizes(struct cs_golden_case *golden) {
+    return with_file(golden, compare_block_sizes);
+}
 
 /* Inverse of the swizzle: every element goes back to where the plan takes it from. Rows of padding have no place in the
  * result, columns have. */

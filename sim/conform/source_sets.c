@@ -17,10 +17,14 @@ static const char *in_words(const struct cs_golden_checkpoint *checkpoint, const
                             char text[TEXT]) {
     uint32_t from = set->from[at];
     const struct cs_golden_tensor *tensor = cs_golden_tensor_at(checkpoint, from);
-    if (from == CS_FROM_NOTHING) snprintf(text, TEXT, "padding");
-    else if (from == CS_FROM_LOADER) snprintf(text, TEXT, "%g from the loader", cs_dtype_decode(set->dtype, set->value[at]));
-    else if (from == CS_FROM_UNKNOWN || !tensor) snprintf(text, TEXT, "bytes that come from nowhere");
-    else snprintf(text, TEXT, "element %" PRId64 " of %s", from - tensor->start, tensor->name);
+    if (from == CS_FROM_NOTHING)
+        snprintf(text, TEXT, "padding");
+    else if (from == CS_FROM_LOADER)
+        snprintf(text, TEXT, "%g from the loader", cs_dtype_decode(set->dtype, set->value[at]));
+    else if (from == CS_FROM_UNKNOWN || !tensor)
+        snprintf(text, TEXT, "bytes that come from nowhere");
+    else
+        snprintf(text, TEXT, "element %" PRId64 " of %s", from - tensor->start, tensor->name);
     return text;
 }
 
@@ -28,7 +32,8 @@ static bool is_same(const struct cs_source_set *a, const struct cs_source_set *b
     return a->from[i] == b->from[i] && (a->from[i] != CS_FROM_LOADER || a->value[i] == b->value[i]);
 }
 
-static int64_t count_different(const struct cs_source_set *a, const struct cs_source_set *b, int64_t n, int64_t *first) {
+static int64_t count_different(const struct cs_source_set *a, const struct cs_source_set *b, int64_t n,
+                               int64_t *first) {
     int64_t different = 0;
     for (int64_t i = 0; i < n; i++)
         if (!is_same(a, b, i) && different++ == 0) *first = i;
@@ -39,7 +44,8 @@ enum cs_status cs_source_sets_equal(const struct cs_golden_checkpoint *checkpoin
                                     const struct cs_source_set *actual) {
     int64_t n = expected->experts * expected->rows * expected->columns, first = 0;
     bool has_fills = expected->value || actual->value;
-    bool is_equal = !has_fills && (n == 0 || memcmp(expected->from, actual->from, (size_t)n * sizeof *expected->from) == 0);
+    bool is_equal =
+        !has_fills && (n == 0 || memcmp(expected->from, actual->from, (size_t)n * sizeof *expected->from) == 0);
     int64_t different = is_equal ? 0 : count_different(expected, actual, n, &first);
     char a[TEXT], b[TEXT];
     CS_REQUIRE(different == 0, CS_BAD_VALUE,

@@ -75,6 +75,9 @@ struct cs_difference {
     int64_t first;      /* row-major index of the first one; -1: none */
 };
 
+/* Odd, so that equal words at different places mix differently (the golden ratio's bits). */
+#define CS_DIGEST_STEP UINT64_C(0x9e3779b97f4a7c15)
+
 struct cs_device; /* below */
 
 struct cs_device {
@@ -106,7 +109,7 @@ struct cs_device {
     /* Bitwise; same shape, same width. */
     enum cs_status (*compare)(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
                               struct cs_difference *difference);
-    /* Sum over w of mix64(word w + mix64(w)), modulo 2^64: word w = bytes 8w … 8w+7 of the elements in row-major order,
+    /* Sum over w of mix64(word w + w * CS_DIGEST_STEP), modulo 2^64: word w = bytes 8w … 8w+7 of the elements in row-major order,
      * gaps left out, zeros after the end; plus mix64 of the number of bytes. */
     enum cs_status (*digest)(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
     /* A graph: remembers addresses, reads them again later. */

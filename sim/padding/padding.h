@@ -42,6 +42,7 @@ struct cs_fill_stats {
     int64_t calls, regions, bytes; /* R2.8 */
     int64_t skipped;               /* parameters whose layout changed since they were marked */
     int64_t warnings;              /* padded writes into parameters that are not registered (R2.5) */
+    const char *warning;           /* the first of them, in words; lives as long as the records */
 };
 
 /* Where a loader narrowed: everything that mark needs to know. */

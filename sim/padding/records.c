@@ -1,7 +1,5 @@
 #include "sim/padding/padding.h"
 
-#include <stdio.h>
-#include <string.h>
 
 static struct cs_padding_record *find_record(struct cs_padding *padding, const char *name) {
     for (size_t i = 0; i < padding->n_records; i++)
@@ -36,21 +34,21 @@ static enum cs_status add_region(struct cs_padding *padding, struct cs_padding_r
     return CS_OK;
 }
 
-static void warn_once(const struct cs_padding_site *site) {
-    if (*site->has_warned) return;
+static enum cs_status warn_once(const struct cs_padding_site *site) {
+    if (*site->has_warned) return CS_OK;
     *site->has_warned = true;
-    site->stats->warnings++;
-    fprintf(stderr, "coldstart: warning: %s.%s is not registered on its module: its padding is not recorded and nothing will "
-                    "refill it; register the parameter before loading\n", site->module, site->name);
+    if (site->stats->warnings++) return CS_OK;
+    site->stats->warning = cs_arena_format(site->padding->arena,
+                                           "%s.%s is not registered on its module: its padding is not recorded and nothing will refill it; register "
+                                           "the parameter before loading", site->module, site->name);
+    CS_REQUIRE(site->stats->warning, CS_NO_MEMORY, "out of memory for a warning about %s.%s", site->module, site->name);
+    return CS_OK;
 }
 
 enum cs_status cs_padding_mark(const struct cs_padding_site *site, const struct cs_region *region) {
     bool is_meta = site->view.storage && site->view.storage->kind == CS_STORAGE_META;
     if (is_meta || !site->is_parameter) return CS_OK;
-    if (!site->is_registered) {
-        warn_once(site);
-        return CS_OK;
-    }
+    if (!site->is_registered) return warn_once(site);
     struct cs_padding_record *record = find_record(site->padding, site->name);
     if (!record) record = add_record(site->padding, site->name);
     CS_REQUIRE(record, CS_NO_MEMORY, "out of memory while recording the padding of %s.%s", site->module, site->name);

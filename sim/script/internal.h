@@ -4,9 +4,8 @@
  * that a script makes lives in the caller's arena, and `cs_script_new` turns a failed allocation into a Lua error.
  *
  * Limits. A script has a budget of bytes (Lua's and the arena's together) and one of work (VM instructions, and what
- * library functions do in C, charged at about their price). Over either, it is stopped: the hook of every thread then
- * fires at each instruction and raises the same error again, so that no pcall survives it, and the first text is kept
- * beside Lua. The byte limit is soft up to twice its size: the instruction that exceeds it still gets its memory, so that
+ * library functions do in C, charged at about their price). Over either, it is stopped: the hook then fires at each
+ * instruction and raises the same error again, so that no pcall survives it, and the first text is kept beside Lua. The byte limit is soft up to twice its size: the instruction that exceeds it still gets its memory, so that
  * the message can name its line. */
 #ifndef CS_SCRIPT_INTERNAL_H
 #define CS_SCRIPT_INTERNAL_H
@@ -26,10 +25,10 @@ struct cs_script_file {
 struct cs_script {
     const char *path; /* of the scenario */
     struct cs_arena *arena;
-    lua_State *L; /* the main thread */
+    lua_State *L; /* the only thread: there are no coroutines */
     size_t bytes;
     int64_t work;
-    bool is_hurried; /* the main thread's hook fires at the next instruction */
+    bool is_hurried; /* the hook fires at the next instruction */
     bool is_stopped;
     bool is_out_of_memory; /* the machine, not the budget */
     char stop[1024];       /* why it was stopped */

@@ -145,7 +145,7 @@ static const struct cs_field scenario_fields[] = {
     {CS_INTEGER_ROW("seed", SCENARIO, seed, 0, INT64_MAX, "seed of all random streams; default 1")},
     {CS_CUSTOM_ROW("defects", read_defects, "released defects to switch on")},
     {CS_CUSTOM_ROW("checkpoints", read_checkpoints, "a table of names and checkpoints; default: A synthetic, B … H perturbed copies of it")},
-    {CS_CUSTOM_ROW("run", read_run, "a function of s, the server: the plan"), CS_REQUIRED},
+    {CS_CUSTOM_ROW("run", read_run, "a function of s, the server"), CS_REQUIRED},
 };
 const struct cs_record cs_record_scenario = CS_RECORD(scenario_fields, SCENARIO, NULL);
 

@@ -10,13 +10,15 @@
 enum {
     HOOK_EVERY = 1000,   /* instructions between two looks at the budget */
     BYTES_PER_WORK = 16, /* memory that costs as much as one instruction */
+    BLOCK_WORK = 8,      /* what a new block costs beside its size */
+    COLLECT_WORK = 1 << 20,
     HARD_BYTES = 2 * CS_SCRIPT_BYTES,
     LARGEST_FILE = 4 << 20,
 };
 
 struct cs_script *cs_script_of(lua_State *L) {
     struct cs_script *script;
-    memcpy(&script, lua_getextraspace(L), sizeof script); /* every thread has a copy */
+    memcpy(&script, lua_getextraspace(L), sizeof script);
     return script;
 }
 
@@ -30,61 +32,54 @@ static void hurry(struct cs_script *script) {
     lua_sethook(script->L, on_hook, LUA_MASKCOUNT, 1); /* allowed at any time, as lua.c does from a signal handler */
 }
 
-_Noreturn static void raise_stop(lua_State *L) {
-    struct cs_script *script = cs_script_of(L);
-    hurry(script);
-    lua_sethook(L, on_hook, LUA_MASKCOUNT, 1);
-    lua_pushstring(L, script->stop);
-    lua_error(L);
+_Noreturn static void raise_stop(struct cs_script *script) {
+    lua_sethook(script->L, on_hook, LUA_MASKCOUNT, 1);
+    lua_pushstring(script->L, script->stop);
+    lua_error(script->L);
     abort();
 }
 
-static void look_at_budget(lua_State *L) {
-    struct cs_script *script = cs_script_of(L);
-    if (script->is_stopped) raise_stop(L);
+static void look_at_budget(struct cs_script *script) {
+    if (script->is_stopped) raise_stop(script);
     if (script->bytes > CS_SCRIPT_BYTES) {
-        script->work += (int64_t)(script->bytes / BYTES_PER_WORK);
-        lua_gc(L, LUA_GCCOLLECT);
+        script->work += COLLECT_WORK;
+        lua_gc(script->L, LUA_GCCOLLECT);
     }
     bool is_large = script->bytes > CS_SCRIPT_BYTES;
     if (!is_large && script->work <= CS_SCRIPT_INSTRUCTIONS) return;
-    cs_script_push_place(L, 0);
-    const char *place = lua_tostring(L, -1);
+    cs_script_push_place(script->L, 0);
+    const char *place = lua_tostring(script->L, -1);
     if (is_large)
         snprintf(script->stop, sizeof script->stop, "%smore than %d MiB of memory", place, CS_SCRIPT_BYTES >> 20);
     else
         snprintf(script->stop, sizeof script->stop, "%smore than %d instructions: an endless loop?", place,
                  CS_SCRIPT_INSTRUCTIONS);
     script->is_stopped = true;
-    raise_stop(L);
+    raise_stop(script);
 }
 
 static void on_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
     struct cs_script *script = cs_script_of(L);
     script->work += lua_gethookcount(L);
-    look_at_budget(L);
-    if (L == script->L) script->is_hurried = false;
+    look_at_budget(script);
+    script->is_hurried = false;
     lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);
 }
 
 void cs_script_charge(lua_State *L, double work) {
     struct cs_script *script = cs_script_of(L);
     script->work = work < CS_SCRIPT_INSTRUCTIONS ? script->work + (int64_t)work : INT64_MAX / 2;
-    if (script->work > CS_SCRIPT_INSTRUCTIONS || script->bytes > CS_SCRIPT_BYTES || script->is_stopped) look_at_budget(L);
-}
-
-static bool may_grow(struct cs_script *script, size_t bytes, bool is_thread) {
-    script->work += (int64_t)(bytes / BYTES_PER_WORK);
-    if (is_thread) script->work += HOOK_EVERY; /* a thread may end before its hook ever fires: paid in advance */
-    if (is_thread && (script->is_stopped || script->work > CS_SCRIPT_INSTRUCTIONS)) return false;
-    return bytes <= HARD_BYTES && script->bytes <= HARD_BYTES - bytes;
+    if (script->work > CS_SCRIPT_INSTRUCTIONS || script->bytes > CS_SCRIPT_BYTES || script->is_stopped) look_at_budget(script);
 }
 
 static void *allocate(void *context, void *block, size_t old_size, size_t size) {
     struct cs_script *script = context;
     size_t old = block ? old_size : 0; /* without a block, the "size" says what for */
-    if (size > old && !may_grow(script, size - old, !block && old_size == LUA_TTHREAD)) return NULL;
+    if (size > old) {
+        script->work += BLOCK_WORK + (int64_t)((size - old) / BYTES_PER_WORK);
+        if (size - old > HARD_BYTES || script->bytes > HARD_BYTES - (size - old)) return NULL;
+    }
     script->bytes += size - old;
     if (size == 0) {
         free(block);
@@ -104,7 +99,7 @@ void *cs_script_new(lua_State *L, size_t count, size_t size) {
     struct cs_script *script = cs_script_of(L);
     cs_script_charge(L, (double)count * (double)size / BYTES_PER_WORK);
     script->bytes += count * size; /* the charge has bounded the product */
-    if (script->bytes > CS_SCRIPT_BYTES) look_at_budget(L);
+    if (script->bytes > CS_SCRIPT_BYTES) look_at_budget(script);
     void *memory = cs_arena_alloc(script->arena, count, size);
     if (!memory) {
         script->is_out_of_memory = true;

@@ -9,7 +9,6 @@ const char *const cs_count_names[CS_N_COUNTS] = {
 bool cs_count_is_channel(enum cs_count count) {
     switch (count) {
     case CS_COUNT_params_lucky: /* a lucky tensor makes a verdict mistrusted, not failed */
-    case CS_COUNT_missing: case CS_COUNT_duplicate: case CS_COUNT_excess:
     case CS_COUNT_fill_calls: case CS_COUNT_fill_regions: case CS_COUNT_fill_bytes: case CS_COUNT_fill_skipped: case CS_COUNT_warnings: return false;
     default: return true;
     }
@@ -25,7 +24,7 @@ static enum cs_status open_rank(struct cs_session *session, int index) {
         .n_modules = session->model.n_modules, .modules = CS_NEW_ARRAY(&session->arena, struct cs_module, session->model.n_modules),
     };
     CS_REQUIRE(rank->modules && rank->policy, CS_NO_MEMORY, "out of memory for rank %d", index);
-    struct cs_memory memory = cs_device_memory(config->device);
+    struct cs_memory memory = config->pool ? cs_pool_memory(config->pool) : cs_device_memory(config->device);
     cs_allocator_init(&rank->allocator, &config->allocator, &memory, cs_stream_key(config->garbage_seed, "allocator", (uint64_t)index));
     return CS_OK;
 }

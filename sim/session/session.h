@@ -172,6 +172,7 @@ struct cs_session_config {
     uint8_t prefill;
     const char *only_module; /* build just this module, or NULL: all */
     int only_rank;           /* or -1 */
+    struct cs_pool *pool;    /* blocks that other sessions freed, or NULL: the device's own memory */
 };
 
 /* Checkpoint tensors of the last load (R4 "Accounting"). */

@@ -196,6 +196,23 @@ struct cs_memory {
     enum cs_status (*write)(void *context, struct cs_storage *storage, const struct cs_content *content);
 };
 
+/* ---- pool: blocks that one allocator freed serve the next one of the same size ----
+ *
+ * Sessions of one audit follow each other and allocate the same sizes: touching fresh pages anew would cost more than the work. A block is
+ * handed out for its exact size only. When a size is not there, idle blocks of at least as many bytes go back to the device first, so that a
+ * pool never makes the peak larger. Contents are whatever they were: allocators write what undefined memory holds. */
+struct cs_pool {
+    struct cs_memory below;
+    struct cs_pool_block *idle; /* newest first */
+    size_t idle_bytes;
+};
+
+void cs_pool_init(struct cs_pool *pool, const struct cs_memory *below);
+/* A memory whose allocations go through the pool, which must outlive its users. */
+struct cs_memory cs_pool_memory(struct cs_pool *pool);
+/* Gives every idle block back. */
+void cs_pool_close(struct cs_pool *pool);
+
 enum cs_phase { CS_PHASE_COLD, CS_PHASE_RELOAD };
 
 struct cs_allocator {

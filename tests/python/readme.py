@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-FENCE = re.compile(r"^```(\S*)(.*)\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.M | re.S)
 SECONDS = re.compile(r"\d+\.\d+ s\b|(\"seconds\": )[\d.e-]+")
 
 
@@ -39,10 +39,18 @@ def lines_of(text):
 
 
 def commands_of(body):
-    """Pairs of a command and what it prints."""
-    for part in re.split(r"^\$ ", body, flags=re.M)[1:]:
-        command, _, printed = re.match(r"((?:.*\\\n)*.*)(\n?)(.*)", part, re.S).groups()
-        yield command, printed
+    """Pairs of a command and the lines that it prints. A command that ends in a backslash goes on."""
+    commands = []
+    for line in body.splitlines():
+        if commands and commands[-1][0].endswith("\\"):
+            commands[-1][0] += "\n" + line
+        elif line.startswith("$ "):
+            commands.append([line[2:], []])
+        elif commands:
+            commands[-1][1].append(line)
+        else:
+            raise Wrong(f'a console block begins with a line "$ command", found "{line}"')
+    return commands
 
 
 class Player:
@@ -67,8 +75,8 @@ class Player:
     def play_console(self, body, _):
         for command, shown in commands_of(body):
             printed = self.run(command).stdout
-            if not matches(lines_of(shown), lines_of(printed)):
-                raise Wrong(f"$ {command}\n--- shown\n{shown}--- printed\n{printed}")
+            if not matches(lines_of("\n".join(shown)), lines_of(printed)):
+                raise Wrong("\n".join([f"$ {command}", "--- shown", *shown, "--- printed", printed]))
 
     def play_lua(self, body, info):
         options = dict(word.split("=", 1) for word in info.split())
@@ -83,7 +91,8 @@ class Player:
                 raise Wrong(f"exit status {result.returncode}, expected {options['run']}\n{body}---\n{result.stdout}")
 
     def play_sh(self, body, _):
-        known = [line.split(" #")[0].replace("</dev/null", "").strip() for line in (self.source / ".ci/run").open()]
+        lines = (self.source / ".ci/run").read_text(encoding="utf-8").splitlines()
+        known = [line.split(" #")[0].replace("</dev/null", "").strip() for line in lines]
         for line in body.splitlines():
             if line not in known:
                 raise Wrong(f'no line of .ci/run is "{line}"')
@@ -99,7 +108,9 @@ class Player:
                 play(body, info)
             except Wrong as wrong:
                 line = text.count("\n", 0, found.start()) + 1
-                sys.exit(f"{document}:{line}: {wrong}")
+                raise Wrong(f"{document}:{line}: {wrong}") from None
+        if self.n_run == 0:
+            raise Wrong(f"{document}: nothing in it could be run")
 
 
 # ---- nothing is left out ----
@@ -116,7 +127,7 @@ def check_complete(source, player):
         text = (source / document).read_text(encoding="utf-8")
         missing = sorted({name for name in names if not re.search(rf"(?<![\w.:]){re.escape(name)}(?!\w)", text)})
         if missing:
-            sys.exit(f"{document} says nothing about {', '.join(missing)}")
+            raise Wrong(f"{document} says nothing about {', '.join(missing)}")
 
     helped = player.run("coldstart help").stdout
     verbs = re.findall(r"^  ([a-z]+)  +", helped.split("verbs:")[1], re.M)
@@ -148,4 +159,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Wrong as wrong:
+        sys.exit(str(wrong))

@@ -1,0 +1,69 @@
+#include "sim/tensor/tensor.h"
+
+#include <stdlib.h>
+
+struct cs_pool_block {
+    struct cs_pool_block *next;
+    void *data;
+    size_t bytes;
+};
+
+static void give_back(struct cs_pool *pool, struct cs_pool_block **link) {
+    struct cs_pool_block *block = *link;
+    *link = block->next;
+    pool->idle_bytes -= block->bytes;
+    pool->below.release(pool->below.context, block->data, block->bytes);
+    free(block);
+}
+
+/* Oldest blocks first: they are the least likely to be asked for again. */
+static void make_room(struct cs_pool *pool, size_t bytes) {
+    size_t before = pool->idle_bytes;
+    while (pool->idle && before - pool->idle_bytes < bytes) {
+        struct cs_pool_block **link = &pool->idle;
+        while ((*link)->next) link = &(*link)->next;
+        give_back(pool, link);
+    }
+}
+
+static enum cs_status allocate(void *context, size_t bytes, void **data) {
+    struct cs_pool *pool = context;
+    for (struct cs_pool_block **link = &pool->idle; *link; link = &(*link)->next) {
+        struct cs_pool_block *block = *link;
+        if (block->bytes != bytes) continue;
+        *link = block->next;
+        *data = block->data;
+        pool->idle_bytes -= bytes;
+        free(block);
+        return CS_OK;
+    }
+    make_room(pool, bytes);
+    return pool->below.allocate(pool->below.context, bytes, data);
+}
+
+static void release(void *context, void *data, size_t bytes) {
+    struct cs_pool *pool = context;
+    struct cs_pool_block *block = data ? malloc(sizeof *block) : NULL;
+    if (!block) {
+        pool->below.release(pool->below.context, data, bytes);
+        return;
+    }
+    *block = (struct cs_pool_block){pool->idle, data, bytes};
+    pool->idle = block;
+    pool->idle_bytes += bytes;
+}
+
+static enum cs_status write_content(void *context, struct cs_storage *storage, const struct cs_content *content) {
+    struct cs_pool *pool = context;
+    return pool->below.write(pool->below.context, storage, content);
+}
+
+void cs_pool_init(struct cs_pool *pool, const struct cs_memory *below) { *pool = (struct cs_pool){.below = *below}; }
+
+struct cs_memory cs_pool_memory(struct cs_pool *pool) {
+    return (struct cs_memory){.context = pool, .allocate = allocate, .release = release, .write = write_content};
+}
+
+void cs_pool_close(struct cs_pool *pool) {
+    while (pool->idle) give_back(pool, &pool->idle);
+}
