@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts of this project: sub-steps are quiet, and show what they printed when they fail.
 
 step() { # step TEXT COMMAND...
@@ -6,7 +7,7 @@ step() { # step TEXT COMMAND...
     log=$(mktemp)
     printf '%s ... ' "$text" >&2
     if "$@" >"$log" 2>&1 </dev/null; then
-        echo done >&2
+        echo "done" >&2
         rm -f "$log"
     else
         local status=$?

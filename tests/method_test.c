@@ -5,6 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "sim/method/methods.h"
 #include "tests/support_session.h"
 
 /* ---- shape words ---- */
@@ -146,7 +147,8 @@ static void gpt_oss_20b_has_the_published_bytes(void **state) {
 /* ---- post-load ---- */
 
 /* A module of `method` with E 3, I 96 and H 160: 192 and 160 rows are no multiples of 128, 5 and 3 scale columns none of 4. */
-enum { E = 3, I = 96, H = 160 };
+enum { E = 3, H = 160 };
+static int64_t I = 96;
 
 struct loaded {
     struct bare bare;
@@ -245,21 +247,39 @@ static void post_load_of_gpt_oss_for_trtllm(void **state) {
     bare_close(&l.bare);
 }
 
-/* Halves of 96 rows and tiles of 128 cross: the chain has no single plan and runs one layout at a time. */
-static void post_load_of_generic_mxfp4_where_extents_cross(void **state) {
+static void post_load_of_generic_mxfp4_for_trtllm(void **state) {
     (void)state;
-    const struct cs_layout *chain[] = {cs_layout_by_name("swap_gated_shuffle32"), cs_layout_by_name("swizzle_128x4")};
-    struct cs_plan plan;
-    assert_int_equal(cs_plan_compose(&plan, chain, 2, 8, 2 * I, H / 32), CS_UNSUPPORTED);
     struct loaded l;
     load_numbers(&l, "mxfp4", "flashinfer_trtllm");
     assert_ok(cs_post_load(l.module));
+    assert_int_equal(l.module->n_slots, 4);
     assert_rows(&l, 0, 2 * I, H / 2, halves_row);
     assert_swizzled(&l, 1, 2 * I, H / 32, halves_row);
     assert_rows(&l, 2, H, I / 2, shuffled);
     assert_swizzled(&l, 3, H, I / 32, shuffled);
-    assert_int_equal(l.module->n_slots, 4);
     bare_close(&l.bare);
+}
+
+static int64_t swapped_row(int64_t row) { return row < I ? row + I : row - I; }
+
+/* Halves of 192 rows and tiles of 128 cross: the chain has no single plan and runs one layout at a time. */
+static void a_chain_whose_extents_cross_runs_layout_by_layout(void **state) {
+    (void)state;
+    static const struct cs_step steps[] = {CS_DO_RELAYOUT("w13_weight_scale", "swap_halves", "swizzle_128x4"),
+                                           CS_DO_VIEW("w13_weight_scale", CS_E4M3), CS_DO_REPLACE("w13_weight_scale")};
+    static const size_t n_steps = CS_COUNT(steps);
+    static const struct cs_backend backend = {.method = "mxfp4", .name = "crossing", .steps = steps, .n_steps = &n_steps};
+    const struct cs_layout *chain[] = {cs_layout_by_name("swap_halves"), cs_layout_by_name("swizzle_128x4")};
+    struct cs_plan plan;
+    struct loaded l;
+    I = 192;
+    assert_int_equal(cs_plan_compose(&plan, chain, 2, 8, 2 * I, H / 32), CS_UNSUPPORTED);
+    load_numbers(&l, "mxfp4", "flashinfer_trtllm");
+    l.spec.backend = &backend;
+    assert_ok(cs_post_load(l.module));
+    assert_swizzled(&l, 1, 2 * I, H / 32, swapped_row);
+    bare_close(&l.bare);
+    I = 96;
 }
 
 static void emulation_changes_no_byte_but_builds_the_config(void **state) {
@@ -361,7 +381,8 @@ int main(void) {
         cmocka_unit_test(back_ends_of_gpt_oss_have_the_multiples_of_cuda),
         cmocka_unit_test(gpt_oss_20b_has_the_published_bytes),
         cmocka_unit_test(post_load_of_gpt_oss_for_trtllm),
-        cmocka_unit_test(post_load_of_generic_mxfp4_where_extents_cross),
+        cmocka_unit_test(post_load_of_generic_mxfp4_for_trtllm),
+        cmocka_unit_test(a_chain_whose_extents_cross_runs_layout_by_layout),
         cmocka_unit_test(emulation_changes_no_byte_but_builds_the_config),
         cmocka_unit_test(constants_are_owned_by_the_experts_object_and_move),
         cmocka_unit_test(the_config_holds_parameter_objects),

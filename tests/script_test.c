@@ -67,7 +67,6 @@ static void what_is_not_said_has_its_default(void **state) {
     assert_string_equal(s.policies[0], "record_and_fill");
     assert_int_equal(s.seed, 1);
     assert_int_equal(s.defects, 0);
-    assert_int_equal(s.n_checkpoints, 0);
     assert_int_equal(s.n_ops, 0);
     assert_int_equal(s.allocator.fresh_cold.kind, CS_PATTERN_RANDOM);
     assert_int_equal(s.allocator.fresh_reload.kind, CS_PATTERN_RANDOM);
@@ -209,7 +208,7 @@ static void an_expectation_may_compare_with_another_policy(void **state) {
 
 static void checkpoints_are_declared_or_named(void **state) {
     (void)state;
-    struct cs_scenario s = script_parse_good("return cs.scenario { name = 'x', model = " TOY ",\n"
+    struct cs_scenario s = script_parse_good("local models = require 'models.gpt_oss' return cs.scenario { name = 'x', model = models.gpt_oss_20b(),\n"
                                              "  checkpoints = { C = cs.folder 'some/dir', D = cs.pattern(0), F = cs.folder '/abs', G = cs.perturbed 'C',\n"
                                              "                  M = cs.perturbed 'A', N = cs.perturbed('A', 5), P = cs.pattern(3) },\n"
                                              "  run = function(s) s:cold_start 'B' s:reload { driver = 'd', checkpoint = 'H' } s:cold_start 'Z' end }",
@@ -235,6 +234,16 @@ static void checkpoints_are_declared_or_named(void **state) {
         assert_true(!c->path == !expected[i].path && (!c->path || cs_text_equal(c->path, expected[i].path)));
         assert_true(!c->perturbs == !expected[i].perturbs && (!c->perturbs || cs_text_equal(c->perturbs, expected[i].perturbs)));
     }
+}
+
+static void the_checkpoints_of_a_toy_are_its_loads(void **state) {
+    (void)state;
+    struct cs_scenario s = script_parse_good("return cs.scenario { name = 'x', run = function(s) s:cold_start 'B' end, model = cs.toy {\n"
+                                             "  params = { { name = 'p', shape = 8, dtype = 'f32' } }, loads = { half = {}, B = {} } } }", &arena);
+    assert_int_equal(s.n_checkpoints, 2);
+    assert_string_equal(s.checkpoints[0].name, "B");
+    assert_null(s.checkpoints[0].perturbs);
+    assert_string_equal(s.checkpoints[1].name, "half");
 }
 
 static void a_folder_is_relative_to_the_scenario(void **state) {
@@ -447,6 +456,7 @@ int main(void) {
         ROW(an_expectation_may_differ_by_policy),
         ROW(an_expectation_may_compare_with_another_policy),
         ROW(checkpoints_are_declared_or_named),
+        ROW(the_checkpoints_of_a_toy_are_its_loads),
         ROW(a_folder_is_relative_to_the_scenario),
         ROW(a_model_is_modules_of_tensors),
         ROW(a_toy_spells_out_its_loads),

@@ -5,8 +5,9 @@
  *
  * Limits. A script has a budget of bytes (Lua's and the arena's together) and one of work (VM instructions, and what
  * library functions do in C, charged at about their price). Over either, it is stopped: the hook then fires at each
- * instruction and raises the same error again, so that no pcall survives it, and the first text is kept beside Lua. The byte limit is soft up to twice its size: the instruction that exceeds it still gets its memory, so that
- * the message can name its line. */
+ * instruction and raises the same error again, so that no pcall survives it, and the first text is kept beside Lua. The
+ * byte limit is soft up to twice its size: the instruction that exceeds it still gets its memory, so that the message can
+ * name its line. */
 #ifndef CS_SCRIPT_INTERNAL_H
 #define CS_SCRIPT_INTERNAL_H
 

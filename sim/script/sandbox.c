@@ -95,8 +95,9 @@ static int fence_rep(lua_State *L) {
     luaL_checklstring(L, 1, &length);
     lua_Integer n = luaL_checkinteger(L, 2);
     luaL_optlstring(L, 3, "", &separator);
-    double bytes = (double)n * (double)(length + separator);
-    if (bytes > CS_SCRIPT_BYTES) luaL_error(L, "string.rep: found %f bytes, expected at most %d", bytes, CS_SCRIPT_BYTES);
+    if ((double)n * (double)(length + separator) > CS_SCRIPT_BYTES)
+        luaL_error(L, "string.rep: found %I times %I bytes, expected at most %I in all", (LUAI_UACINT)n,
+                   (LUAI_UACINT)(length + separator), (LUAI_UACINT)CS_SCRIPT_BYTES);
     if (n > 0) cs_script_charge(L, (double)n / 16); /* the empty string, 2^62 times */
     return call_behind(L);
 }

@@ -12,6 +12,7 @@ enum {
     BYTES_PER_WORK = 16, /* memory that costs as much as one instruction */
     BLOCK_WORK = 8,      /* what a new block costs beside its size */
     COLLECT_WORK = 1 << 20,
+    DEEP = 10000,        /* calls in each other that no scenario needs */
     HARD_BYTES = 2 * CS_SCRIPT_BYTES,
     LARGEST_FILE = 4 << 20,
 };
@@ -33,7 +34,7 @@ static void hurry(struct cs_script *script) {
 }
 
 _Noreturn static void raise_stop(struct cs_script *script) {
-    lua_sethook(script->L, on_hook, LUA_MASKCOUNT, 1);
+    hurry(script);
     lua_pushstring(script->L, script->stop);
     lua_error(script->L);
     abort();
@@ -47,10 +48,13 @@ static void look_at_budget(struct cs_script *script) {
     }
     bool is_large = script->bytes > CS_SCRIPT_BYTES;
     if (!is_large && script->work <= CS_SCRIPT_INSTRUCTIONS) return;
+    lua_Debug ar;
+    bool is_deep = lua_getstack(script->L, DEEP, &ar);
     cs_script_push_place(script->L, 0);
     const char *place = lua_tostring(script->L, -1);
     if (is_large)
-        snprintf(script->stop, sizeof script->stop, "%smore than %d MiB of memory", place, CS_SCRIPT_BYTES >> 20);
+        snprintf(script->stop, sizeof script->stop, "%smore than %d MiB of memory%s", place, CS_SCRIPT_BYTES >> 20,
+                 is_deep ? ": an endless recursion?" : "");
     else
         snprintf(script->stop, sizeof script->stop, "%smore than %d instructions: an endless loop?", place,
                  CS_SCRIPT_INSTRUCTIONS);
@@ -63,6 +67,7 @@ static void on_hook(lua_State *L, lua_Debug *ar) {
     struct cs_script *script = cs_script_of(L);
     script->work += lua_gethookcount(L);
     look_at_budget(script);
+    if (!script->is_hurried) return; /* setting a hook walks the whole call stack */
     script->is_hurried = false;
     lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);
 }

@@ -5,6 +5,7 @@ usage: layering.py FOLDER
 A problem is one line, "file:line: what is wrong: what to do". Exit status 1 when there is one.
 """
 
+import os
 import pathlib
 import re
 import sys
@@ -31,10 +32,11 @@ NAMED_DEVICE = re.compile(r"\bcs_device_(ref|gpu|emu)\b")
 
 
 def files_of(root):
-    for path in sorted(root.rglob("*")):
-        relative = path.relative_to(root)
-        if path.is_file() and not SKIPPED.intersection(relative.parts) and path.suffix in TEXT_FILES:
-            yield relative.as_posix(), path.suffix, path.read_text(encoding="utf-8", errors="replace")
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(set(folders) - SKIPPED)
+        for path in (pathlib.Path(folder, file) for file in sorted(files)):
+            if path.suffix in TEXT_FILES:
+                yield path.relative_to(root).as_posix(), path.suffix, path.read_text(encoding="utf-8", errors="replace")
 
 
 def home(name):
