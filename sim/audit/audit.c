@@ -27,6 +27,7 @@ struct audit {
     const char *checkpoint;   /* that the server should hold */
     const char *refusal;      /* of the load before; NULL: it went well */
     int64_t bytes_moved, bytes_peak;
+    int64_t modules_loaded, modules_total; /* of all passes, for progress */
 };
 
 const char *cs_verdict_status_name(enum cs_verdict_status status) {
@@ -36,11 +37,20 @@ const char *cs_verdict_status_name(enum cs_verdict_status status) {
     return names[status];
 }
 
+static void module_is_loaded(void *context, int64_t session_bytes) {
+    struct audit *audit = context;
+    const struct cs_audit_options *options = audit->options;
+    audit->modules_loaded++;
+    if (options->progress) options->progress(options->progress_context, audit->modules_loaded, audit->modules_total, audit->bytes_moved + session_bytes);
+}
+
 static struct cs_session_config config_of(struct audit *audit, const char *policy, bool is_garbage) {
     return (struct cs_session_config){
         .scenario = audit->scenario, .device = audit->options->device, .policy = policy,
         .allocator = is_garbage ? cs_allocator_harshest : audit->scenario->allocator, .seed = audit->options->seed,
-        .garbage_seed = audit->options->seed + (is_garbage ? UINT64_C(0x9e3779b97f4a7c15) : 0), .only_rank = -1, .pool = &audit->pool,
+        .garbage_seed = audit->options->seed + (is_garbage ? UINT64_C(0x9e3779b97f4a7c15) : 0),
+        .only_rank = audit->scenario->has_only_rank ? audit->scenario->only_rank : -1, .pool = &audit->pool,
+        .module_is_loaded = module_is_loaded, .progress_context = audit,
     };
 }
 
@@ -73,8 +83,10 @@ static enum cs_status add_cold_module(struct audit *audit, const struct cs_sessi
 static enum cs_status cold_state(struct audit *audit, const char *policy, bool is_garbage, struct cs_state *state) {
     struct cs_session_config config = config_of(audit, policy, is_garbage);
     *state = (struct cs_state){.arena = &audit->scratch};
-    for (size_t r = 0; r < audit->live.model.n_ranks; r++)
-        for (size_t m = 0; m < audit->live.model.n_modules; m++) CS_TRY(add_cold_module(audit, &config, r, m, state));
+    for (size_t r = 0; r < audit->live.model.n_ranks; r++) {
+        bool is_run = config.only_rank < 0 || config.only_rank == (int)r;
+        for (size_t m = 0; is_run && m < audit->live.model.n_modules; m++) CS_TRY(add_cold_module(audit, &config, r, m, state));
+    }
     return CS_OK;
 }
 
@@ -86,26 +98,37 @@ static struct cold *find_cold(const struct audit *audit, const char *policy) {
 
 static const char *cold_policy_of(const struct audit *audit, const struct cs_op *op) { return op->against_policy ? op->against_policy : audit->options->policy; }
 
-static enum cs_status make_cold(struct audit *audit, const char *policy) {
+static enum cs_status note_cold(struct audit *audit, const char *policy) {
     if (find_cold(audit, policy)) return CS_OK;
-    struct cold *cold = CS_NEW(&audit->scratch, struct cold);
+    struct cold *cold = CS_NEW(&audit->scratch, struct cold), **end = &audit->colds;
     CS_REQUIRE(cold, CS_NO_MEMORY, "out of memory for a cold start of %s", audit->checkpoint);
     cold->checkpoint = audit->checkpoint;
     cold->policy = policy;
-    CS_TRY(cold_state(audit, policy, false, &cold->declared));
-    CS_TRY(cold_state(audit, policy, true, &cold->garbage));
-    cold->next = audit->colds;
-    audit->colds = cold;
+    while (*end) end = &(*end)->next;
+    *end = cold;
     return CS_OK;
 }
 
 static bool expects_refusal(const struct audit *audit, const struct cs_op *op) { return cs_expected_for(op, audit->options->policy)->is_refused; }
 
-static enum cs_status make_colds(struct audit *audit) {
+/* Which cold starts the expectations need, and how many modules all passes load. */
+static enum cs_status plan_passes(struct audit *audit) {
+    int64_t n_servers = 0;
     for (size_t i = 0; i < audit->scenario->n_ops; i++) {
         const struct cs_op *op = &audit->scenario->ops[i];
-        if (op->kind != CS_OP_EXPECT) audit->checkpoint = op->checkpoint;
-        else if (!expects_refusal(audit, op)) CS_TRY(make_cold(audit, cold_policy_of(audit, op)));
+        if (op->kind != CS_OP_EXPECT) audit->checkpoint = op->checkpoint, n_servers += 2; /* the plan, and over other garbage */
+        else if (!expects_refusal(audit, op)) CS_TRY(note_cold(audit, cold_policy_of(audit, op)));
+    }
+    for (const struct cold *cold = audit->colds; cold; cold = cold->next) n_servers += 2;
+    audit->modules_total = n_servers * (int64_t)(audit->live.model.n_ranks * audit->live.model.n_modules);
+    return CS_OK;
+}
+
+static enum cs_status make_colds(struct audit *audit) {
+    for (struct cold *cold = audit->colds; cold; cold = cold->next) {
+        audit->checkpoint = cold->checkpoint;
+        CS_TRY(cold_state(audit, cold->policy, false, &cold->declared));
+        CS_TRY(cold_state(audit, cold->policy, true, &cold->garbage));
     }
     return CS_OK;
 }
@@ -203,6 +226,10 @@ static const char *undetermined(const struct audit *audit, const struct cold *co
     return NULL;
 }
 
+static void add_digests(uint64_t *digest, const struct cs_state *state) {
+    for (size_t i = 0; i < state->n; i++) *digest = cs_mix64(*digest + state->entries[i].digest);
+}
+
 static enum cs_status compare(struct audit *audit, const struct cs_op *op, const struct cs_expected *expected, const char **reason, const char **unclear) {
     struct cs_verdict *verdict = audit->verdict;
     const char *cold_policy = cold_policy_of(audit, op);
@@ -210,6 +237,8 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     const struct cs_state *garbage = &audit->garbage[op - audit->scenario->ops];
     struct cs_state now = {.arena = &audit->scratch};
     CS_TRY(cs_state_capture(&audit->live, &now));
+    add_digests(&verdict->digest, &now);
+    add_digests(&verdict->digest, &cold->declared);
     const struct cs_entry *first;
     memset(verdict->count, 0, sizeof verdict->count);
     cs_state_compare(&now, &cold->declared, &audit->own_cold, verdict->count, &verdict->params_total, &first);
@@ -246,6 +275,7 @@ static enum cs_status run_all(struct audit *audit) {
     config.is_tracing = true;
     audit->own_cold.arena = &audit->scratch;
     CS_TRY(cs_session_open(&audit->live, &config));
+    CS_TRY(plan_passes(audit));
     CS_TRY(make_colds(audit));
     CS_TRY(run_garbage(audit));
     for (size_t i = 0; i < audit->scenario->n_ops && audit->verdict->status == CS_PASSED; i++) {
@@ -273,7 +303,7 @@ enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struc
         verdict->reason = cs_arena_text(arena, cs_error_text());
         status = CS_OK;
     }
-    verdict->n_ranks = audit.live.n_ranks;
+    verdict->n_ranks = scenario->has_only_rank ? 1 : audit.live.n_ranks;
     verdict->is_lucky = verdict->count[CS_COUNT_params_lucky] > 0;
     close_session(&audit, &audit.live);
     verdict->bytes_moved = audit.bytes_moved;

@@ -49,6 +49,7 @@ struct cs_verdict {
     const char *warning;        /* of the padding records (R2.5), or NULL */
     int64_t not_simulated;      /* checkpoint tensors skipped by pattern, in the last load */
     size_t n_ranks;
+    uint64_t digest;            /* of every byte that was compared: two runs with equal counts may still differ */
     double seconds;
     int64_t bytes_moved, bytes_peak;
 };
@@ -57,6 +58,10 @@ struct cs_audit_options {
     const struct cs_device *device;
     const char *policy; /* one of the registry */
     uint64_t seed;
+    /* Told after each module that a server loaded: how many of all those that the three passes will load, and the bytes that were moved so far.
+     * NULL: nobody asks. */
+    void (*progress)(void *context, int64_t done, int64_t total, int64_t bytes);
+    void *progress_context;
 };
 
 /* Runs the scenario and judges it. A status other than CS_OK means that it could not be run (bad checkpoint, no memory …);

@@ -21,6 +21,7 @@ static struct cs_session_config config_of(const struct cs_case *failing, const s
     struct cs_session_config config = failing->live->config;
     config.policy = policy;
     config.is_tracing = false;
+    config.module_is_loaded = NULL;
     config.only_module = entry->spec->name;
     config.only_rank = entry->rank;
     return config;

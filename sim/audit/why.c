@@ -179,7 +179,8 @@ enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *
     verdict->why = text.lines;
     say(&text, summary(arena, failing->now, failing->cold));
     bool is_random = failing->garbage && depends_on_memory(entry, failing->now, failing->garbage), is_stale = false;
-    if (element >= 0) is_stale = say_provenance(&text, failing, entry, element);
+    if (element >= 0 && failing->live->log.is_full) say(&text, "where it came from is not known: the trace is full; take fewer layers or experts");
+    else if (element >= 0) is_stale = say_provenance(&text, failing, entry, element);
     const struct cs_tensor_spec *spec = spec_of(entry);
     if (spec && verdict->first.byte_class == CS_BYTE_PADDING) say(&text, param_text(arena, spec));
     say(&text, is_random ? "the tensor changes with what undefined memory holds" : "the tensor does not depend on undefined memory: a deterministic fault");

@@ -61,13 +61,14 @@ extern const size_t cs_n_verbs;
 /* CS_BAD_USAGE names the word and the nearest verb. */
 enum cs_status cs_verb_find(const char *name, const struct cs_verb **verb);
 
+int cs_verb_bench(int argc, char **argv);
 int cs_verb_conform(int argc, char **argv);
 int cs_verb_help(int argc, char **argv);
 int cs_verb_list(int argc, char **argv);
 int cs_verb_run(int argc, char **argv);
 int cs_verb_version(int argc, char **argv);
 
-extern const struct cs_option cs_conform_cli_options[], cs_run_options[];
+extern const struct cs_option cs_bench_cli_options[], cs_conform_cli_options[], cs_run_options[];
 
 /* ---- what verbs share ---- */
 

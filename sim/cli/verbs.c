@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 const struct cs_verb cs_verbs[] = {
+    {"bench", "measure a device against memcpy and the like", "", cs_bench_cli_options, cs_verb_bench},
     {"conform", "compare with captured runs of real loaders", "DIR", cs_conform_cli_options, cs_verb_conform},
     {"help", "describe a verb", "[VERB]", NULL, cs_verb_help},
     {"list", "list what scenarios can name", "[devices|methods|backends|layouts|loaders|policies|drivers|defects]", NULL,

@@ -44,21 +44,6 @@ static enum cs_status choose_shuffle_and_swizzle(struct cs_arena *arena, const j
     return append(chain, "swizzle_128x4");
 }
 
-static enum cs_status choose_gated_reorder(struct cs_arena *arena, const json_t *params, struct chain *chain) {
-    (void)arena, (void)params;
-    return append(chain, "gated_reorder");
-}
-
-static enum cs_status choose_swap(struct cs_arena *arena, const json_t *params, struct chain *chain) {
-    (void)arena, (void)params;
-    return append(chain, "swap_halves");
-}
-
-static enum cs_status choose_swizzle(struct cs_arena *arena, const json_t *params, struct chain *chain) {
-    (void)arena, (void)params;
-    return append(chain, "swizzle_128x4");
-}
-
 /* swigluoai checkpoints interleave gate and up rows. */
 static enum cs_status choose_cutedsl_order(struct cs_arena *arena, const json_t *params, struct chain *chain) {
     (void)arena;
@@ -94,24 +79,24 @@ static enum cs_status choose_interleave(struct cs_arena *arena, const json_t *pa
 
 /* clang-format off */
 static const struct row_op {
-    const char *op;
+    const char *op, *row; /* row: always this one */
     enum cs_status (*choose)(struct cs_arena *arena, const json_t *params, struct chain *chain);
 } row_ops[] = {
-    {"fi._maybe_get_cached_w3_w1_permute_indices",      choose_gated_shuffle},
-    {"fi.block_scale_interleave",                       choose_swizzle},
-    {"fi.convert_to_block_layout",                      choose_block_major},
-    {"fi.get_w2_permute_indices_with_cache",            choose_shuffle},
-    {"fi.reorder_rows_for_gated_act_gemm",              choose_gated_reorder},
-    {"fi.shuffle_matrix_a",                             choose_shuffle},
-    {"fi.shuffle_matrix_sf_a",                          choose_shuffle_and_swizzle},
-    {"vllm._interleave_gate_up_rows",                   choose_gated_reorder},
-    {"vllm.interleave_linear_and_gate",                 choose_interleave},
-    {"vllm.reorder_w13_to_w31_for_flashinfer_cutedsl",  choose_cutedsl_order},
-    {"vllm.reorder_w1w3_to_w3w1",                       choose_swap},
-    {"vllm.swap_w13_to_w31",                            choose_swap},
-    {"vllm.swizzle_blockscale",                         choose_swizzle},
-    {"vllm.swizzle_mxfp4_scales",                       choose_swizzle},
-    {"vllm.swizzle_mxfp8_scale",                        choose_swizzle},
+    {"fi._maybe_get_cached_w3_w1_permute_indices",     NULL,            choose_gated_shuffle},
+    {"fi.block_scale_interleave",                      "swizzle_128x4", NULL},
+    {"fi.convert_to_block_layout",                     NULL,            choose_block_major},
+    {"fi.get_w2_permute_indices_with_cache",           NULL,            choose_shuffle},
+    {"fi.reorder_rows_for_gated_act_gemm",             "gated_reorder", NULL},
+    {"fi.shuffle_matrix_a",                            NULL,            choose_shuffle},
+    {"fi.shuffle_matrix_sf_a",                         NULL,            choose_shuffle_and_swizzle},
+    {"vllm._interleave_gate_up_rows",                  "gated_reorder", NULL},
+    {"vllm.interleave_linear_and_gate",                NULL,            choose_interleave},
+    {"vllm.reorder_w13_to_w31_for_flashinfer_cutedsl", NULL,            choose_cutedsl_order},
+    {"vllm.reorder_w1w3_to_w3w1",                      "swap_halves",   NULL},
+    {"vllm.swap_w13_to_w31",                           "swap_halves",   NULL},
+    {"vllm.swizzle_blockscale",                        "swizzle_128x4", NULL},
+    {"vllm.swizzle_mxfp4_scales",                      "swizzle_128x4", NULL},
+    {"vllm.swizzle_mxfp8_scale",                       "swizzle_128x4", NULL},
 };
 /* clang-format on */
 
@@ -205,14 +190,21 @@ static enum cs_status find_output(void *context, const char *name, const json_t 
     return transform(job, in, is_twice ? 2 : 1, bytes);
 }
 
+static const struct row_op *find_op(const char *op) {
+    for (size_t i = 0; i < CS_COUNT(row_ops); i++)
+        if (cs_text_equal(row_ops[i].op, op)) return &row_ops[i];
+    return NULL;
+}
+
 static enum cs_status choose(struct job *job) {
     const json_t *params;
     const char *op;
     CS_TRY(cs_golden_object(job->golden->json, "params", &params));
     CS_TRY(cs_golden_text(job->golden->json, "op", &op));
-    for (size_t i = 0; i < CS_COUNT(row_ops); i++)
-        if (cs_text_equal(row_ops[i].op, op)) return row_ops[i].choose(&job->golden->arena, params, &job->chain);
-    return cs_fail(CS_INTERNAL, "operation %s has no row", op);
+    const struct row_op *row = find_op(op);
+    CS_REQUIRE(row, CS_INTERNAL, "operation %s has no row", op);
+    if (row->row) return append(&job->chain, row->row);
+    return row->choose(&job->golden->arena, params, &job->chain);
 }
 
 static enum cs_status compare(struct cs_golden_case *golden, const struct cs_checkpoint *file) {
@@ -318,7 +310,5 @@ static enum cs_status check_linear(struct cs_golden_case *golden) { return with_
 cs_golden_check *cs_golden_row_op(const char *op) {
     if (cs_text_equal(op, "fi.get_shuffle_block_size")) return check_block_sizes;
     if (cs_text_equal(op, "vllm.convert_swizzled_to_linear")) return check_linear;
-    for (size_t i = 0; i < CS_COUNT(row_ops); i++)
-        if (cs_text_equal(row_ops[i].op, op)) return check_rows;
-    return NULL;
+    return find_op(op) ? check_rows : NULL;
 }

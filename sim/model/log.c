@@ -4,7 +4,9 @@ static int64_t bytes_of(const struct cs_view *view) { return cs_view_numel(view)
 
 void cs_log_note(struct cs_log *log, const struct cs_log_entry *entry) {
     if (entry->kind != CS_LOG_ALLOCATE) log->bytes_moved += bytes_of(&entry->destination) + (entry->has_source ? bytes_of(&entry->source) : 0);
-    if (!log->is_tracing) return;
+    if (!log->is_tracing || log->is_full) return;
+    log->is_full = log->n_entries == CS_LOG_MOST;
+    if (log->is_full) return;
     struct cs_log_entry *kept = cs_arena_grow(log->arena, (void **)&log->entries, log->n_entries, &log->capacity, sizeof *kept);
     if (!kept) return;
     *kept = *entry;

@@ -116,8 +116,10 @@ struct cs_log_entry {
     const struct cs_plan *plan;  /* RELAYOUT */
 };
 
+enum { CS_LOG_MOST = 1 << 17 }; /* entries of one trace */
+
 struct cs_log {
-    bool is_tracing;
+    bool is_tracing, is_full; /* full: what came later is not known */
     int rank, load; /* that run now */
     size_t n_entries, capacity;
     struct cs_log_entry *entries;

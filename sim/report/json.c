@@ -111,6 +111,7 @@ static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     put(object, "status", json_string(cs_verdict_status_name(verdict->status)), failures);
     put(object, "reason", text_or_null(verdict->reason), failures);
     put(object, "refused_reason", text_or_null(verdict->refused_reason), failures);
+    put(object, "warning", text_or_null(verdict->warning), failures);
     put(object, "expect", text_or_null(verdict->n_expectations ? verdict->expected : NULL), failures);
     put_counts(object, verdict, failures);
     put(object, "ranks", json_integer((json_int_t)verdict->n_ranks), failures);

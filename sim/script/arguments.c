@@ -29,7 +29,7 @@ static void add_quoted(luaL_Buffer *b, const char *text, size_t length) {
 
 static const char *article_and_type(lua_State *L, int at) {
     static const char *const names[LUA_NUMTYPES] = {
-        [LUA_TNIL] = "nothing",     [LUA_TTABLE] = "a table",       [LUA_TFUNCTION] = "a function",
+        [LUA_TNIL] = "nothing",     [LUA_TTABLE] = "a table",      [LUA_TFUNCTION] = "a function",
         [LUA_TTHREAD] = "a thread", [LUA_TUSERDATA] = "an object", [LUA_TLIGHTUSERDATA] = "an object",
     };
     const char *kind = cs_object_kind(L, at);
@@ -43,7 +43,9 @@ static void push_found(const struct cs_value *value) {
     luaL_Buffer b;
     size_t length;
     switch (lua_type(L, value->at)) {
-    case LUA_TBOOLEAN: lua_pushstring(L, lua_toboolean(L, value->at) ? "true" : "false"); break;
+    case LUA_TBOOLEAN:
+        lua_pushstring(L, lua_toboolean(L, value->at) ? "true" : "false");
+        break;
     case LUA_TSTRING:
         luaL_buffinit(L, &b);
         const char *text = lua_tolstring(L, value->at, &length);
@@ -59,7 +61,8 @@ static void push_found(const struct cs_value *value) {
             lua_remove(L, -2);
         }
         break;
-    default: lua_pushstring(L, article_and_type(L, value->at));
+    default:
+        lua_pushstring(L, article_and_type(L, value->at));
     }
 }
 
@@ -198,7 +201,9 @@ size_t cs_value_list(const struct cs_value *value) {
     return (size_t)n;
 }
 
-static int compare_texts(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 const char *const *cs_value_keys(const struct cs_value *value, size_t *n) {
     lua_State *L = value->L;

@@ -18,17 +18,17 @@ struct cs_value {
 };
 
 enum cs_field_kind {
-    CS_FIELD_TEXT,     /* const char * */
-    CS_FIELD_INT,      /* int */
-    CS_FIELD_INTEGER,  /* int64_t or uint64_t */
-    CS_FIELD_NUMBER,   /* double */
-    CS_FIELD_FLAG,     /* bool */
-    CS_FIELD_TEXTS,    /* const char *const *, and a count */
-    CS_FIELD_NUMBERS,  /* const double *, and a count */
-    CS_FIELD_OBJECT,   /* the description itself */
-    CS_FIELD_OBJECTS,  /* const description *, and a count */
-    CS_FIELD_RECORDS,  /* const structure *, and a count */
-    CS_FIELD_CUSTOM,   /* `read` gets the whole structure */
+    CS_FIELD_TEXT,    /* const char * */
+    CS_FIELD_INT,     /* int */
+    CS_FIELD_INTEGER, /* int64_t or uint64_t */
+    CS_FIELD_NUMBER,  /* double */
+    CS_FIELD_FLAG,    /* bool */
+    CS_FIELD_TEXTS,   /* const char *const *, and a count */
+    CS_FIELD_NUMBERS, /* const double *, and a count */
+    CS_FIELD_OBJECT,  /* the description itself */
+    CS_FIELD_OBJECTS, /* const description *, and a count */
+    CS_FIELD_RECORDS, /* const structure *, and a count */
+    CS_FIELD_CUSTOM,  /* `read` gets the whole structure */
 };
 
 typedef void cs_reader(const struct cs_value *value, void *structure);
@@ -53,9 +53,11 @@ struct cs_record {
 };
 
 /* Raises the error. The text after "found X, expected " is printf-style. */
-_Noreturn void cs_value_fail(const struct cs_value *value, const char *expected, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void cs_value_fail(const struct cs_value *value, const char *expected, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Raises "path: text". */
-_Noreturn void cs_value_refuse(const struct cs_value *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void cs_value_refuse(const struct cs_value *value, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Raises "path: found "word", expected …": the nearest of the names, or all of them. */
 _Noreturn void cs_value_fail_word(const struct cs_value *value, const char *word, const char *const *names, size_t n);
 /* Raises the error of a key that the table does not have. */
@@ -71,10 +73,10 @@ bool cs_value_field(const struct cs_value *table, const char *key, struct cs_val
 struct cs_value cs_value_item(const struct cs_value *list, lua_Integer position);
 
 bool cs_value_is(const struct cs_value *value, int lua_type);
-void cs_value_table(const struct cs_value *value);            /* a table without metatable */
-size_t cs_value_list(const struct cs_value *value);           /* a table of items only; their number */
+void cs_value_table(const struct cs_value *value);                         /* a table without metatable */
+size_t cs_value_list(const struct cs_value *value);                        /* a table of items only; their number */
 const char *const *cs_value_keys(const struct cs_value *value, size_t *n); /* of a table of names, sorted */
-const char *cs_value_text(const struct cs_value *value);      /* copied into the arena */
+const char *cs_value_text(const struct cs_value *value);                   /* copied into the arena */
 int64_t cs_value_integer(const struct cs_value *value, int64_t least, int64_t most);
 double cs_value_number(const struct cs_value *value); /* finite */
 bool cs_value_flag(const struct cs_value *value);
@@ -91,7 +93,8 @@ struct cs_extents {
 };
 void cs_value_extents(const struct cs_value *value, struct cs_extents *extents);
 /* A list of records, or of objects when `object` is their kind. */
-const void *cs_value_records(const struct cs_value *value, const struct cs_record *record, const char *object, size_t *n);
+const void *cs_value_records(const struct cs_value *value, const struct cs_record *record, const char *object,
+                             size_t *n);
 
 void cs_value_record(const struct cs_value *value, const struct cs_record *record, void *structure);
 

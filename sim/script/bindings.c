@@ -4,26 +4,42 @@
 #include "sim/script/internal.h"
 
 const struct cs_binding cs_bindings[] = {
-    {"cs.cast", "cs.cast(param, dtype)", "Post-load step: the value, converted to another dtype.", cs_script_cast, NULL},
-    {"cs.config", "cs.config(path, param)", "Post-load step: the quant config holds the parameter at this path.", cs_script_config, NULL},
-    {"cs.constant", "cs.constant(path, value)", "Post-load step: the experts object owns a constant at this path, made anew each time.", cs_script_constant, NULL},
-    {"cs.equal", "cs.equal()", "Expectation: every channel equals a cold start, and nothing by luck.", cs_script_equal, NULL},
-    {"cs.folder", "cs.folder(path)", "Checkpoint: safetensors files, relative to the scenario's file.", cs_script_folder_checkpoint, NULL},
-    {"cs.model", "cs.model { name, layers, hidden, modules, … }", "A model: modules, in each decoder layer or outside.", cs_script_model, &cs_record_model},
+    {"cs.cast", "cs.cast(param, dtype)", "Post-load step: the value, converted to another dtype.", cs_script_cast,
+     NULL},
+    {"cs.config", "cs.config(path, param)", "Post-load step: the quant config holds the parameter at this path.",
+     cs_script_config, NULL},
+    {"cs.constant", "cs.constant(path, value)",
+     "Post-load step: the experts object owns a constant at this path, made anew each time.", cs_script_constant, NULL},
+    {"cs.equal", "cs.equal()", "Expectation: every channel equals a cold start, and nothing by luck.", cs_script_equal,
+     NULL},
+    {"cs.folder", "cs.folder(path)", "Checkpoint: safetensors files, relative to the scenario's file.",
+     cs_script_folder_checkpoint, NULL},
+    {"cs.model", "cs.model { name, layers, hidden, modules, … }", "A model: modules, in each decoder layer or outside.",
+     cs_script_model, &cs_record_model},
     {"cs.module", "cs.module { name, tensors = { … } }", "A module of cs.model.", cs_script_module, &cs_record_module},
-    {"cs.options", "cs.options(name, given, defaults)", "The defaults, overridden by what was given; unknown keys are errors of the caller.", cs_script_options, NULL},
+    {"cs.options", "cs.options(name, given, defaults)",
+     "The defaults, overridden by what was given; unknown keys are errors of the caller.", cs_script_options, NULL},
     {"cs.pattern", "cs.pattern(version)", "Checkpoint: the numbers of captured reloads.", cs_script_pattern, NULL},
-    {"cs.perturbed", "cs.perturbed(checkpoint [, version])", "Checkpoint: a copy of another one that differs in every element.", cs_script_perturbed, NULL},
-    {"cs.refused", "cs.refused [text]", "Expectation: the load before was refused, as the real engine refuses it.", cs_script_refused, NULL},
-    {"cs.relayout", "cs.relayout(param, layout, …)", "Post-load step: the value through a chain of layouts.", cs_script_relayout, NULL},
+    {"cs.perturbed", "cs.perturbed(checkpoint [, version])",
+     "Checkpoint: a copy of another one that differs in every element.", cs_script_perturbed, NULL},
+    {"cs.refused", "cs.refused [text]", "Expectation: the load before was refused, as the real engine refuses it.",
+     cs_script_refused, NULL},
+    {"cs.relayout", "cs.relayout(param, layout, …)", "Post-load step: the value through a chain of layouts.",
+     cs_script_relayout, NULL},
     {"cs.replace", "cs.replace(param)", "Post-load step: the parameter becomes the value.", cs_script_replace, NULL},
-    {"cs.scenario", "cs.scenario { name, model, run, … }", "What a file returns.", cs_script_scenario, &cs_record_scenario},
-    {"cs.synthetic", "cs.synthetic()", "Checkpoint: numbers computed from seed, name and index.", cs_script_synthetic, NULL},
-    {"cs.toy", "cs.toy { params, loads, post_load, … }", "A model of one module, with every loader call spelled out.", cs_script_toy, &cs_record_toy},
+    {"cs.scenario", "cs.scenario { name, model, run, … }", "What a file returns.", cs_script_scenario,
+     &cs_record_scenario},
+    {"cs.synthetic", "cs.synthetic()", "Checkpoint: numbers computed from seed, name and index.", cs_script_synthetic,
+     NULL},
+    {"cs.toy", "cs.toy { params, loads, post_load, … }", "A model of one module, with every loader call spelled out.",
+     cs_script_toy, &cs_record_toy},
     {"cs.view", "cs.view(param, dtype)", "Post-load step: the same bytes as another dtype.", cs_script_view, NULL},
-    {"s:cold_start", "s:cold_start(checkpoint) or s:cold_start { checkpoint, driver, loader }", "Starts the server.", cs_script_cold_start, &cs_record_cold_start},
-    {"s:expect", "s:expect(expectation)", "Judges the server: an expectation, a table of counts, or one of either for each policy.", cs_script_expect, NULL},
-    {"s:reload", "s:reload { driver, checkpoint, … }", "Loads another checkpoint into the running server.", cs_script_reload, &cs_record_reload},
+    {"s:cold_start", "s:cold_start(checkpoint) or s:cold_start { checkpoint, driver, loader }", "Starts the server.",
+     cs_script_cold_start, &cs_record_cold_start},
+    {"s:expect", "s:expect(expectation)",
+     "Judges the server: an expectation, a table of counts, or one of either for each policy.", cs_script_expect, NULL},
+    {"s:reload", "s:reload { driver, checkpoint, … }", "Loads another checkpoint into the running server.",
+     cs_script_reload, &cs_record_reload},
 };
 const size_t cs_n_bindings = CS_COUNT(cs_bindings);
 
@@ -75,7 +91,8 @@ static int unknown_function(lua_State *L) {
     const char *name = luaL_tolstring(L, 2, NULL);
     size_t n = 0;
     for (size_t i = 0; i < cs_n_bindings; i++)
-        if (strncmp(cs_bindings[i].name, prefix, strlen(prefix)) == 0) names[n++] = cs_bindings[i].name + strlen(prefix);
+        if (strncmp(cs_bindings[i].name, prefix, strlen(prefix)) == 0)
+            names[n++] = cs_bindings[i].name + strlen(prefix);
     const char *nearest = cs_text_nearest(name, names, n);
     cs_script_push_place(L, 0);
     if (nearest)

@@ -38,7 +38,8 @@ int cs_script_perturbed(lua_State *L) {
     lua_settop(L, 2);
     CONFIG *config = push_config(L, CS_CHECKPOINT_SYNTHETIC);
     config->perturbs = cs_value_text(&original);
-    if (!cs_value_is(&version, LUA_TNIL)) config->version = (unsigned)cs_value_integer(&version, 1, CS_CHECKPOINT_VERSIONS - 1);
+    if (!cs_value_is(&version, LUA_TNIL))
+        config->version = (unsigned)cs_value_integer(&version, 1, CS_CHECKPOINT_VERSIONS - 1);
     return 1;
 }
 
@@ -85,7 +86,8 @@ static void declare(struct list *list, const char *name) {
 
 static bool is_taken(const struct list *list, const char *original, unsigned version) {
     for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].perturbs && cs_text_equal(list->items[i].perturbs, original) && list->items[i].version == version)
+        if (list->items[i].perturbs && cs_text_equal(list->items[i].perturbs, original) &&
+            list->items[i].version == version)
             return true;
     return false;
 }
@@ -95,16 +97,20 @@ static void choose_version(const struct cs_value *scenario, const struct list *l
     if (!version || is_taken(list, config->perturbs, version))
         for (version = 1; version < CS_CHECKPOINT_VERSIONS && is_taken(list, config->perturbs, version);) version++;
     if (version == CS_CHECKPOINT_VERSIONS)
-        cs_value_refuse(scenario, "checkpoints.%s: \"%s\" has %d perturbed copies already", config->name, config->perturbs, CS_CHECKPOINT_VERSIONS - 1);
+        cs_value_refuse(scenario, "checkpoints.%s: \"%s\" has %d perturbed copies already", config->name,
+                        config->perturbs, CS_CHECKPOINT_VERSIONS - 1);
     config->version = version;
 }
 
-static int compare_names(const void *a, const void *b) { return strcmp(((const CONFIG *)a)->name, ((const CONFIG *)b)->name); }
+static int compare_names(const void *a, const void *b) {
+    return strcmp(((const CONFIG *)a)->name, ((const CONFIG *)b)->name);
+}
 
 /* A toy's checkpoints are its loads: each says what it writes, none is a copy of another. */
 static void declare_toy_loads(struct list *list, const struct cs_model_config *model) {
     for (size_t i = 0; i < model->n_toy_loads; i++)
-        if (!is_declared(list, model->toy_loads[i].checkpoint)) list->items[list->n++] = (CONFIG){.name = model->toy_loads[i].checkpoint};
+        if (!is_declared(list, model->toy_loads[i].checkpoint))
+            list->items[list->n++] = (CONFIG){.name = model->toy_loads[i].checkpoint};
 }
 
 void cs_checkpoints_complete(const struct cs_value *value, struct cs_scenario *scenario) {

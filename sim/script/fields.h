@@ -4,8 +4,9 @@
 
 #include "sim/script/arguments.h"
 
-#define CS_ROW(name_, kind_, offset_, text_) .name = (name_), .kind = CS_FIELD_##kind_, .offset = (offset_), .text = (text_)
-#define CS_REQUIRED .is_required = true
+#define CS_ROW(name_, kind_, offset_, text_)                                                                           \
+    .name = (name_), .kind = CS_FIELD_##kind_, .offset = (offset_), .text = (text_)
+#define CS_REQUIRED                        .is_required = true
 #define CS_TEXT_ROW(name, S, member, text) CS_ROW(name, TEXT, offsetof(S, member), text)
 #define CS_FLAG_ROW(name, S, member, text) CS_ROW(name, FLAG, offsetof(S, member), text)
 #define CS_INTEGER_ROW(name, S, member, least_, most_, text)                                                           \
@@ -29,17 +30,20 @@
 /* `text` is also what an error expects. */
 #define CS_CUSTOM_ROW(name, reader, text) CS_ROW(name, CUSTOM, 0, text), .read = (reader)
 
-#define CS_RECORD(fields_, S, check_) {.fields = (fields_), .n_fields = CS_COUNT(fields_), .size = sizeof(S), .check = (check_)}
+#define CS_RECORD(fields_, S, check_)                                                                                  \
+    { .fields = (fields_), .n_fields = CS_COUNT(fields_), .size = sizeof(S), .check = (check_) }
 
 /* Rows that tensors of models and parameters of toys share. */
 #define CS_TENSOR_ROWS                                                                                                 \
     {CS_TEXT_ROW("name", struct cs_template_tensor, name, "name within the module"), CS_REQUIRED},                     \
-    {CS_CUSTOM_ROW("dtype", cs_read_dtype, "a dtype such as \"bf16\""), CS_REQUIRED},                                  \
-    {CS_CUSTOM_ROW("created", cs_read_created,                                                                         \
-                   "\"empty\" (default), \"zeros\", \"ones\", \"value\", \"arange\" or \"meta\"")},                      \
-    {CS_ROW("value", NUMBER, offsetof(struct cs_template_tensor, init_value), "what created = \"value\" writes")},     \
-    {CS_NUMBER_ROW("padding_value", struct cs_template_tensor, padding_value, has_padding_value,                       \
-                   "what padding must hold; default: 1 if created as ones of a floating dtype, else 0")}
+        {CS_CUSTOM_ROW("dtype", cs_read_dtype, "a dtype such as \"bf16\""), CS_REQUIRED},                              \
+        {CS_CUSTOM_ROW("created", cs_read_created,                                                                     \
+                       "\"empty\" (default), \"zeros\", \"ones\", \"value\", \"arange\" or \"meta\"")},                \
+        {CS_ROW("value", NUMBER, offsetof(struct cs_template_tensor, init_value), "what created = \"value\" writes")}, \
+    {                                                                                                                  \
+        CS_NUMBER_ROW("padding_value", struct cs_template_tensor, padding_value, has_padding_value,                    \
+                      "what padding must hold; default: 1 if created as ones of a floating dtype, else 0")             \
+    }
 
 void cs_read_dtype(const struct cs_value *value, void *structure);
 void cs_read_created(const struct cs_value *value, void *structure);

@@ -1,13 +1,14 @@
 /* What the files of this folder share; nobody else includes it.
  *
- * A Lua error is a longjmp: between a call of Lua and the next, nothing may be owned that only C can free. So everything
- * that a script makes lives in the caller's arena, and `cs_script_new` turns a failed allocation into a Lua error.
+ * A Lua error is a longjmp: between a call of Lua and the next, nothing may be owned that only C can free. So
+ * everything that a script makes lives in the caller's arena, and `cs_script_new` turns a failed allocation into a Lua
+ * error.
  *
  * Limits. A script has a budget of bytes (Lua's and the arena's together) and one of work (VM instructions, and what
  * library functions do in C, charged at about their price). Over either, it is stopped: the hook then fires at each
  * instruction and raises the same error again, so that no pcall survives it, and the first text is kept beside Lua. The
- * byte limit is soft up to twice its size: the instruction that exceeds it still gets its memory, so that the message can
- * name its line. */
+ * byte limit is soft up to twice its size: the instruction that exceeds it still gets its memory, so that the message
+ * can name its line. */
 #ifndef CS_SCRIPT_INTERNAL_H
 #define CS_SCRIPT_INTERNAL_H
 
@@ -78,12 +79,12 @@ void cs_bindings_open(lua_State *L);
 
 /* Objects of the language: userdata that point to immutable descriptions in the arena. */
 #define CS_OBJECT_CHECKPOINT "a checkpoint (cs.synthetic, cs.perturbed, …)"
-#define CS_OBJECT_EXPECTED "an expectation (cs.equal, cs.refused)"
-#define CS_OBJECT_MODEL "a model (cs.model, cs.toy)"
-#define CS_OBJECT_MODULE "a module (cs.module)"
-#define CS_OBJECT_PLAN "the server of `run`"
-#define CS_OBJECT_SCENARIO "a scenario (cs.scenario)"
-#define CS_OBJECT_STEP "a post-load step (cs.relayout, cs.cast, …)"
+#define CS_OBJECT_EXPECTED   "an expectation (cs.equal, cs.refused)"
+#define CS_OBJECT_MODEL      "a model (cs.model, cs.toy)"
+#define CS_OBJECT_MODULE     "a module (cs.module)"
+#define CS_OBJECT_PLAN       "the server of `run`"
+#define CS_OBJECT_SCENARIO   "a scenario (cs.scenario)"
+#define CS_OBJECT_STEP       "a post-load step (cs.relayout, cs.cast, …)"
 
 /* Pushes a new object. */
 void cs_object_push(lua_State *L, const char *kind, const void *description);
@@ -127,7 +128,7 @@ int cs_script_cold_start(lua_State *L);
 int cs_script_reload(lua_State *L);
 int cs_script_expect(lua_State *L);
 
-extern const struct cs_record cs_record_scenario, cs_record_model, cs_record_module, cs_record_toy, cs_record_cold_start,
-    cs_record_reload;
+extern const struct cs_record cs_record_scenario, cs_record_model, cs_record_module, cs_record_toy,
+    cs_record_cold_start, cs_record_reload;
 
 #endif

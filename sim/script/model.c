@@ -80,7 +80,8 @@ static void check_module(const struct cs_value *value, void *structure) {
     cs_value_field(value, "tensors", &tensors);
     cs_value_field(value, "checkpoint", &checkpoint);
     if (!module->is_routed_experts && module->n_tensors == 0) cs_value_fail(&tensors, "a list of at least one tensor");
-    if (module->is_routed_experts && module->n_tensors) cs_value_fail(&tensors, "nothing: the method makes the tensors of routed experts");
+    if (module->is_routed_experts && module->n_tensors)
+        cs_value_fail(&tensors, "nothing: the method makes the tensors of routed experts");
     if (module->is_routed_experts && !module->checkpoint)
         cs_value_fail(&checkpoint, "the experts' name in checkpoints, such as \"layers.{layer}.mlp.experts\"");
     lua_pop(value->L, 2);
@@ -88,7 +89,8 @@ static void check_module(const struct cs_value *value, void *structure) {
 
 static const struct cs_field module_fields[] = {
     {CS_TEXT_ROW("name", MODULE, name, "name; with {layer} one module in each decoder layer"), CS_REQUIRED},
-    {CS_RECORDS_ROW("tensors", MODULE, tensors, n_tensors, &tensor_record, "list of { name, shape, dtype, created, … }")},
+    {CS_RECORDS_ROW("tensors", MODULE, tensors, n_tensors, &tensor_record,
+                    "list of { name, shape, dtype, created, … }")},
     {CS_FLAG_ROW("routed_experts", MODULE, is_routed_experts, "true: the method makes its tensors")},
     {CS_TEXT_ROW("checkpoint", MODULE, checkpoint, "its name in checkpoints; default: name")},
 };
@@ -121,8 +123,10 @@ static const struct cs_field model_fields[] = {
     {CS_INTEGER_ROW("hidden", MODEL, hidden, 1, MOST_HIDDEN, "hidden size"), CS_REQUIRED},
     {CS_INTEGER_ROW("intermediate", MODEL, intermediate, 0, MOST_HIDDEN, "intermediate size of an expert; default 0")},
     {CS_TEXT_ROW("prefix", MODEL, prefix, "what module and checkpoint names begin with; default \"\"")},
-    {CS_OBJECTS_ROW("modules", MODEL, templates, n_templates, CS_OBJECT_MODULE, &cs_record_module, "list of cs.module"), CS_REQUIRED},
-    {CS_TEXTS_ROW("not_simulated", MODEL, not_simulated, n_not_simulated, "patterns of checkpoint names that are skipped")},
+    {CS_OBJECTS_ROW("modules", MODEL, templates, n_templates, CS_OBJECT_MODULE, &cs_record_module, "list of cs.module"),
+     CS_REQUIRED},
+    {CS_TEXTS_ROW("not_simulated", MODEL, not_simulated, n_not_simulated,
+                  "patterns of checkpoint names that are skipped")},
 };
 const struct cs_record cs_record_model = CS_RECORD(model_fields, MODEL, check_model);
 

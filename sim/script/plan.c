@@ -18,7 +18,9 @@ void cs_plan_record(lua_State *L, int run, struct cs_scenario *scenario) {
 static struct cs_plan_draft *draft_of(lua_State *L, const char *function) {
     struct cs_value self = cs_value_argument(L, 1, function);
     struct cs_plan_draft *draft = (struct cs_plan_draft *)cs_object_test(L, 1, CS_OBJECT_PLAN); /* made mutable above */
-    if (!draft) cs_value_refuse(&self, "found %s before the arguments, expected s: write %s(…)", lua_isnone(L, 1) ? "nothing" : luaL_typename(L, 1), function);
+    if (!draft)
+        cs_value_refuse(&self, "found %s before the arguments, expected s: write %s(…)",
+                        lua_isnone(L, 1) ? "nothing" : luaL_typename(L, 1), function);
     if (draft->is_closed) cs_value_refuse(&self, "run has returned: s is no longer of use");
     cs_value_last_argument(L, 2, function);
     lua_settop(L, 2);
@@ -160,14 +162,16 @@ static bool is_policy(const char *key, const struct words *words) {
 }
 
 /* { params_differ = 8, values = { … } }; keys named "against" belong to the whole expectation. */
-static void read_counts(const struct cs_value *value, const struct words *words, bool may_have_against, EXPECTED *expected) {
+static void read_counts(const struct cs_value *value, const struct words *words, bool may_have_against,
+                        EXPECTED *expected) {
     size_t n, n_read = 0;
     const char *const *keys = cs_value_keys(value, &n);
     size_t n_words = words->n_counts - (may_have_against ? 0 : 1);
     for (size_t i = 0; i < n; i++) {
         struct cs_value item;
         size_t word = find_word(keys[i], words->names, n_words);
-        if (word == n_words && is_policy(keys[i], words)) cs_value_refuse(value, "found policy \"%s\" beside counts, expected either policies or counts", keys[i]);
+        if (word == n_words && is_policy(keys[i], words))
+            cs_value_refuse(value, "found policy \"%s\" beside counts, expected either policies or counts", keys[i]);
         if (word == n_words) cs_value_fail_key(value, keys[i], words->names, n_words);
         cs_value_field(value, keys[i], &item);
         if (word < CS_N_COUNTS) read_count(&item, word, expected);
@@ -178,7 +182,8 @@ static void read_counts(const struct cs_value *value, const struct words *words,
     if (n_read == 0) cs_value_refuse(value, "found no count, expected some such as params_differ = 0");
 }
 
-static void read_expected(const struct cs_value *value, const struct words *words, bool may_have_against, EXPECTED *expected) {
+static void read_expected(const struct cs_value *value, const struct words *words, bool may_have_against,
+                          EXPECTED *expected) {
     const EXPECTED *object = cs_object_test(value->L, value->at, CS_OBJECT_EXPECTED);
     if (object)
         *expected = *object;
@@ -189,12 +194,14 @@ static void read_expected(const struct cs_value *value, const struct words *word
 }
 
 /* { none = { … }, record_and_fill = cs.equal() } */
-static const EXPECTED *read_by_policy(const struct cs_value *value, const struct words *words, const char *const *keys, size_t n, size_t *n_expected) {
+static const EXPECTED *read_by_policy(const struct cs_value *value, const struct words *words, const char *const *keys,
+                                      size_t n, size_t *n_expected) {
     EXPECTED *expected = CS_SCRIPT_NEW(value->L, EXPECTED, n);
     *n_expected = 0;
     for (size_t i = 0; i < n; i++) {
         if (cs_text_equal(keys[i], "against")) continue;
-        if (!is_policy(keys[i], words)) cs_value_fail_key(value, keys[i], words->names + words->n_counts, cs_n_policies);
+        if (!is_policy(keys[i], words))
+            cs_value_fail_key(value, keys[i], words->names + words->n_counts, cs_n_policies);
         struct cs_value item;
         cs_value_field(value, keys[i], &item);
         read_expected(&item, words, false, &expected[*n_expected]);
@@ -204,7 +211,9 @@ static const EXPECTED *read_by_policy(const struct cs_value *value, const struct
     return expected;
 }
 
-static void read_against_policy(const struct cs_value *value, void *op) { ((OP *)op)->against_policy = cs_value_text(value); }
+static void read_against_policy(const struct cs_value *value, void *op) {
+    ((OP *)op)->against_policy = cs_value_text(value);
+}
 
 static const struct cs_field against_fields[] = {
     {CS_CUSTOM_ROW("policy", read_against_policy, "policy of the cold start to compare with"), CS_REQUIRED},

@@ -3,7 +3,8 @@
 
 #include "sim/script/arguments.h"
 
-const void *cs_value_records(const struct cs_value *value, const struct cs_record *record, const char *object, size_t *n) {
+const void *cs_value_records(const struct cs_value *value, const struct cs_record *record, const char *object,
+                             size_t *n) {
     *n = cs_value_list(value);
     char *items = cs_script_new(value->L, *n, record->size);
     for (size_t i = 0; i < *n; i++) {
@@ -36,8 +37,12 @@ static void read_scalar(const struct cs_value *value, const struct cs_field *fie
         memcpy(member, &number, sizeof number);
         if (beside) memcpy(beside, &(bool){true}, sizeof(bool));
         break;
-    case CS_FIELD_FLAG: memcpy(member, &(bool){cs_value_flag(value)}, sizeof(bool)); break;
-    case CS_FIELD_OBJECT: memcpy(member, cs_value_object(value, field->object), field->record->size); break;
+    case CS_FIELD_FLAG:
+        memcpy(member, &(bool){cs_value_flag(value)}, sizeof(bool));
+        break;
+    case CS_FIELD_OBJECT:
+        memcpy(member, cs_value_object(value, field->object), field->record->size);
+        break;
     default:
         text = cs_value_text(value);
         memcpy(member, &text, sizeof text);
@@ -50,12 +55,22 @@ static void read_field(const struct cs_value *value, const struct cs_field *fiel
     const void *items;
     size_t n;
     switch (field->kind) {
-    case CS_FIELD_CUSTOM: field->read(value, structure); return;
-    case CS_FIELD_TEXTS: items = cs_value_texts(value, &n); break;
-    case CS_FIELD_NUMBERS: items = cs_value_numbers(value, &n); break;
+    case CS_FIELD_CUSTOM:
+        field->read(value, structure);
+        return;
+    case CS_FIELD_TEXTS:
+        items = cs_value_texts(value, &n);
+        break;
+    case CS_FIELD_NUMBERS:
+        items = cs_value_numbers(value, &n);
+        break;
     case CS_FIELD_OBJECTS:
-    case CS_FIELD_RECORDS: items = cs_value_records(value, field->record, field->object, &n); break;
-    default: read_scalar(value, field, member, beside); return;
+    case CS_FIELD_RECORDS:
+        items = cs_value_records(value, field->record, field->object, &n);
+        break;
+    default:
+        read_scalar(value, field, member, beside);
+        return;
     }
     memcpy(member, &items, sizeof items);
     memcpy(beside, &n, sizeof n);
@@ -82,14 +97,21 @@ static void check_keys(const struct cs_value *table, const struct cs_record *rec
 
 static const char *describe(const struct cs_field *field) {
     switch (field->kind) {
-    case CS_FIELD_TEXT: return "a string";
+    case CS_FIELD_TEXT:
+        return "a string";
     case CS_FIELD_INT:
-    case CS_FIELD_INTEGER: return "an integer";
-    case CS_FIELD_NUMBER: return "a number";
-    case CS_FIELD_FLAG: return "true or false";
-    case CS_FIELD_OBJECT: return field->object;
-    case CS_FIELD_CUSTOM: return field->text;
-    default: return "a list";
+    case CS_FIELD_INTEGER:
+        return "an integer";
+    case CS_FIELD_NUMBER:
+        return "a number";
+    case CS_FIELD_FLAG:
+        return "true or false";
+    case CS_FIELD_OBJECT:
+        return field->object;
+    case CS_FIELD_CUSTOM:
+        return field->text;
+    default:
+        return "a list";
     }
 }
 

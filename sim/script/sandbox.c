@@ -1,5 +1,5 @@
-/* What a scenario may call beside `cs`: Lua's libraries without files, clocks, randomness and code from strings, and with
- * the few functions fenced that could run for ever inside C, where no instruction count sees them. */
+/* What a scenario may call beside `cs`: Lua's libraries without files, clocks, randomness and code from strings, and
+ * with the few functions fenced that could run for ever inside C, where no instruction count sees them. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include <ctype.h>
@@ -14,16 +14,16 @@
 
 /* No xpcall: a message handler runs inside the hook that stops the script, and hooks do not nest. No coroutines: what
  * they close after an error runs without hooks. */
-static const char *const base_names[] = {"_G",       "_VERSION", "assert", "error",  "getmetatable", "ipairs",   "next", "pcall",
-                                         "rawequal", "rawget",   "rawlen", "rawset", "select",       "setmetatable",
-                                         "tonumber", "tostring", "type",   NULL};
-static const char *const string_names[] = {"byte", "char", "find",  "format",  "gmatch", "gsub", "len",
-                                           "lower", "match", "rep", "reverse", "sub",    "upper", NULL};
+static const char *const base_names[] = {"_G",     "_VERSION",     "assert",   "error",    "getmetatable", "ipairs",
+                                         "next",   "pcall",        "rawequal", "rawget",   "rawlen",       "rawset",
+                                         "select", "setmetatable", "tonumber", "tostring", "type",         NULL};
+static const char *const string_names[] = {"byte",  "char",  "find", "format",  "gmatch", "gsub",  "len",
+                                           "lower", "match", "rep",  "reverse", "sub",    "upper", NULL};
 static const char *const table_names[] = {"concat", "insert", "move", "pack", "remove", "sort", "unpack", NULL};
-static const char *const math_names[] = {"abs",  "acos", "asin",  "atan", "ceil", "cos",        "deg",  "exp",
-                                         "floor", "fmod", "huge", "log",  "max",  "maxinteger", "min",  "mininteger",
-                                         "modf", "pi",   "rad",   "sin",  "sqrt", "tan",        "tointeger", "type",
-                                         "ult",  NULL};
+static const char *const math_names[] = {"abs", "acos",       "asin", "atan", "ceil", "cos", "deg",
+                                         "exp", "floor",      "fmod", "huge", "log",  "max", "maxinteger",
+                                         "min", "mininteger", "modf", "pi",   "rad",  "sin", "sqrt",
+                                         "tan", "tointeger",  "type", "ult",  NULL};
 static const char *const utf8_names[] = {"char", "charpattern", "codepoint", "codes", "len", "offset", NULL};
 
 static const struct {
@@ -31,11 +31,8 @@ static const struct {
     lua_CFunction open;
     const char *const *allowed;
 } libraries[] = {
-    {"_G", luaopen_base, base_names},
-    {"string", luaopen_string, string_names},
-    {"table", luaopen_table, table_names},
-    {"math", luaopen_math, math_names},
-    {"utf8", luaopen_utf8, utf8_names},
+    {"_G", luaopen_base, base_names},   {"string", luaopen_string, string_names}, {"table", luaopen_table, table_names},
+    {"math", luaopen_math, math_names}, {"utf8", luaopen_utf8, utf8_names},
 };
 
 static bool is_allowed(const char *name, const char *const *allowed) {
@@ -58,7 +55,8 @@ static void keep_only(lua_State *L, const char *const *allowed) {
 
 /* ---- fences. Upvalue 1 is the library function behind the fence. ---- */
 
-/* In the same frame, so that its errors name the function and the line. Library functions have no upvalues of their own. */
+/* In the same frame, so that its errors name the function and the line. Library functions have no upvalues of their
+ * own. */
 static int call_behind(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(1))(L); }
 
 /* Items of a pattern that can match in several ways: each multiplies the time by up to the subject's length. */
@@ -140,13 +138,11 @@ static const struct {
     const char *library, *name;
     lua_CFunction fence;
 } fences[] = {
-    {"_G", "pcall", fence_pcall},
-    {"_G", "setmetatable", fence_setmetatable}, {"string", "find", fence_pattern},
-    {"string", "gmatch", fence_pattern},        {"string", "gsub", fence_pattern},
-    {"string", "match", fence_pattern},         {"string", "rep", fence_rep},
-    {"table", "concat", fence_length},          {"table", "insert", fence_length},
-    {"table", "move", fence_move},              {"table", "remove", fence_length},
-    {"table", "sort", fence_length},            {"table", "unpack", fence_length},
+    {"_G", "pcall", fence_pcall},        {"_G", "setmetatable", fence_setmetatable}, {"string", "find", fence_pattern},
+    {"string", "gmatch", fence_pattern}, {"string", "gsub", fence_pattern},          {"string", "match", fence_pattern},
+    {"string", "rep", fence_rep},        {"table", "concat", fence_length},          {"table", "insert", fence_length},
+    {"table", "move", fence_move},       {"table", "remove", fence_length},          {"table", "sort", fence_length},
+    {"table", "unpack", fence_length},
 };
 
 static void put_fences(lua_State *L) {
@@ -212,7 +208,9 @@ static int sorted_pairs(lua_State *L) {
 
 /* To stderr: stdout belongs to reports. */
 static int print_to_stderr(lua_State *L) {
+    enum { LINE_WORK = 5000 }; /* 10 000 lines are enough */
     int n = lua_gettop(L);
+    cs_script_charge(L, LINE_WORK);
     cs_script_push_place(L, 0);
     fputs(lua_tostring(L, -1), stderr);
     lua_pop(L, 1);
@@ -285,12 +283,15 @@ static int require_file(lua_State *L) {
     struct cs_value argument = cs_value_argument(L, 1, "require");
     if (!cs_value_is(&argument, LUA_TSTRING)) cs_value_fail(&argument, "a name such as \"models.gpt_oss\"");
     const char *name = cs_value_text(&argument);
-    if (!is_module_name(name)) cs_value_fail(&argument, "a name of a-z, 0-9, _ and dots between words, such as \"models.gpt_oss\"");
+    if (!is_module_name(name))
+        cs_value_fail(&argument, "a name of a-z, 0-9, _ and dots between words, such as \"models.gpt_oss\"");
     struct cs_script_file *file = find_loaded(L, name);
     if (file && !file->is_loaded) cs_value_refuse(&argument, "\"%s\" requires itself", name);
     if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL) return 1;
     const char *path = find_module(L, name);
-    if (!path) cs_value_refuse(&argument, "\"%s\": no such file beside the scenario or in the folders above it, up to scenarios", name);
+    if (!path)
+        cs_value_refuse(&argument,
+                        "\"%s\": no such file beside the scenario or in the folders above it, up to scenarios", name);
     cs_script_push_file(L, name, path);
     file = find_loaded(L, name);
     lua_call(L, 0, 1);

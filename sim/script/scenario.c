@@ -5,7 +5,7 @@
 #include "sim/script/fields.h"
 
 #define SCENARIO struct cs_scenario
-#define RULE struct cs_allocator_rule
+#define RULE     struct cs_allocator_rule
 
 /* ---- allocator ---- */
 
@@ -19,13 +19,18 @@ static uint64_t read_bytes(const struct cs_value *value) {
 
 static struct cs_pattern read_pattern(const struct cs_value *value) {
     struct cs_pattern pattern;
-    if (!cs_value_is(value, LUA_TSTRING)) cs_value_fail(value, "\"zero\", a byte such as \"0xAA\", \"nan\" or \"random\"");
+    if (!cs_value_is(value, LUA_TSTRING))
+        cs_value_fail(value, "\"zero\", a byte such as \"0xAA\", \"nan\" or \"random\"");
     if (cs_pattern_parse(cs_value_text(value), &pattern) != CS_OK) cs_value_refuse(value, "%s", cs_error_text());
     return pattern;
 }
 
-static void read_fresh_cold(const struct cs_value *value, void *rule) { ((RULE *)rule)->fresh_cold = read_pattern(value); }
-static void read_fresh_reload(const struct cs_value *value, void *rule) { ((RULE *)rule)->fresh_reload = read_pattern(value); }
+static void read_fresh_cold(const struct cs_value *value, void *rule) {
+    ((RULE *)rule)->fresh_cold = read_pattern(value);
+}
+static void read_fresh_reload(const struct cs_value *value, void *rule) {
+    ((RULE *)rule)->fresh_reload = read_pattern(value);
+}
 
 static const struct cs_field fresh_fields[] = {
     {CS_CUSTOM_ROW("cold", read_fresh_cold, "what fresh pages hold at a cold start; default \"random\"")},
@@ -54,21 +59,27 @@ static void read_recycled(const struct cs_value *value, void *rule) {
 static void read_classes(const struct cs_value *value, void *structure) {
     RULE *rule = structure;
     rule->n_classes = cs_value_list(value);
-    if (rule->n_classes > CS_SIZE_CLASSES) cs_value_refuse(value, "found %zu sizes, expected at most %d", rule->n_classes, CS_SIZE_CLASSES);
+    if (rule->n_classes > CS_SIZE_CLASSES)
+        cs_value_refuse(value, "found %zu sizes, expected at most %d", rule->n_classes, CS_SIZE_CLASSES);
     for (size_t i = 0; i < rule->n_classes; i++) {
         struct cs_value item = cs_value_item(value, (lua_Integer)i + 1);
         rule->class_limit[i] = read_bytes(&item);
-        if (i && rule->class_limit[i] <= rule->class_limit[i - 1]) cs_value_fail(&item, "a larger size than the one before");
+        if (i && rule->class_limit[i] <= rule->class_limit[i - 1])
+            cs_value_fail(&item, "a larger size than the one before");
         lua_pop(value->L, 1);
     }
 }
 
 static const struct cs_field rule_fields[] = {
-    {CS_CUSTOM_ROW("fresh", read_fresh, "what fresh pages hold: \"zero\", \"0xAA\", \"nan\", \"random\" (default), or { cold = …, reload = … }")},
-    {CS_CUSTOM_ROW("recycle_up_to", read_recycle_up_to, "blocks of a reload up to this size are recycled; default \"all\"")},
+    {CS_CUSTOM_ROW(
+        "fresh", read_fresh,
+        "what fresh pages hold: \"zero\", \"0xAA\", \"nan\", \"random\" (default), or { cold = …, reload = … }")},
+    {CS_CUSTOM_ROW("recycle_up_to", read_recycle_up_to,
+                   "blocks of a reload up to this size are recycled; default \"all\"")},
     {CS_CUSTOM_ROW("recycled", read_recycled, "what they hold: \"garbage\" (default) or \"own_bytes\"")},
     {CS_CUSTOM_ROW("classes", read_classes, "rising sizes: blocks up to each share a class; default: exact sizes")},
-    {CS_INT_ROW("fresh_first", RULE, fresh_first, 0, 1 << 20, "blocks of each class that are fresh before recycling begins; default 0")},
+    {CS_INT_ROW("fresh_first", RULE, fresh_first, 0, 1 << 20,
+                "blocks of each class that are fresh before recycling begins; default 0")},
 };
 static const struct cs_record rule_record = CS_RECORD(rule_fields, RULE, NULL);
 
@@ -113,7 +124,8 @@ static void read_defects(const struct cs_value *value, void *structure) {
 static void read_checkpoints(const struct cs_value *value, void *structure) {
     SCENARIO *scenario = structure;
     const char *const *names = cs_value_keys(value, &scenario->n_checkpoints);
-    struct cs_checkpoint_config *configs = CS_SCRIPT_NEW(value->L, struct cs_checkpoint_config, scenario->n_checkpoints);
+    struct cs_checkpoint_config *configs =
+        CS_SCRIPT_NEW(value->L, struct cs_checkpoint_config, scenario->n_checkpoints);
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
         struct cs_value item;
         cs_value_field(value, names[i], &item);
@@ -122,6 +134,12 @@ static void read_checkpoints(const struct cs_value *value, void *structure) {
         lua_pop(value->L, 1);
     }
     scenario->checkpoints = configs;
+}
+
+static void read_rank(const struct cs_value *value, void *structure) {
+    SCENARIO *scenario = structure;
+    scenario->only_rank = (int)cs_value_integer(value, 0, 63);
+    scenario->has_only_rank = true;
 }
 
 static void read_run(const struct cs_value *value, void *scenario) {
@@ -133,18 +151,23 @@ static const struct cs_field scenario_fields[] = {
     {CS_CUSTOM_ROW("name", read_name, "a name of a-z, 0-9, _ and ."), CS_REQUIRED},
     {CS_TEXT_ROW("note", SCENARIO, note, "one sentence")},
     {CS_TEXTS_ROW("tags", SCENARIO, tags, n_tags, "words to select scenarios by")},
-    {CS_OBJECT_ROW("model", SCENARIO, model, CS_OBJECT_MODEL, &cs_record_model, "cs.model, cs.toy, or a function of models/"), CS_REQUIRED},
+    {CS_OBJECT_ROW("model", SCENARIO, model, CS_OBJECT_MODEL, &cs_record_model,
+                   "cs.model, cs.toy, or a function of models/"),
+     CS_REQUIRED},
     {CS_TEXT_ROW("method", SCENARIO, method, "quantization method, such as \"gpt_oss_mxfp4\"")},
     {CS_TEXT_ROW("backend", SCENARIO, backend, "kernel back end of the method")},
     {CS_TEXT_ROW("loader", SCENARIO, loader, "default: the method's first")},
     {CS_CUSTOM_ROW("rounding", read_rounding, "\"released\" (default) or \"reference\"")},
     {CS_INT_ROW("tp", SCENARIO, tp, 1, 64, "tensor-parallel ranks; default 1")},
     {CS_INT_ROW("ep", SCENARIO, ep, 1, 64, "expert-parallel ranks; default 1")},
+    {CS_CUSTOM_ROW("rank", read_rank, "simulate this rank alone; default: all of them, one after the other")},
     {CS_CUSTOM_ROW("policies", read_policies, "padding policies, each run once; default { \"record_and_fill\" }")},
-    {CS_CUSTOM_ROW("allocator", read_allocator, "{ fresh, recycle_up_to, recycled, classes, fresh_first }; default: the harshest")},
+    {CS_CUSTOM_ROW("allocator", read_allocator,
+                   "{ fresh, recycle_up_to, recycled, classes, fresh_first }; default: the harshest")},
     {CS_INTEGER_ROW("seed", SCENARIO, seed, 0, INT64_MAX, "seed of all random streams; default 1")},
     {CS_CUSTOM_ROW("defects", read_defects, "released defects to switch on")},
-    {CS_CUSTOM_ROW("checkpoints", read_checkpoints, "a table of names and checkpoints; default: A synthetic, B … H perturbed copies of it")},
+    {CS_CUSTOM_ROW("checkpoints", read_checkpoints,
+                   "a table of names and checkpoints; default: A synthetic, B … H perturbed copies of it")},
     {CS_CUSTOM_ROW("run", read_run, "a function of s, the server"), CS_REQUIRED},
 };
 const struct cs_record cs_record_scenario = CS_RECORD(scenario_fields, SCENARIO, NULL);
@@ -154,8 +177,15 @@ int cs_script_scenario(lua_State *L) {
     struct cs_value argument = cs_value_argument(L, 1, "cs.scenario"), run;
     SCENARIO *scenario = CS_SCRIPT_NEW(L, SCENARIO, 1);
     *scenario = (SCENARIO){
-        .file = cs_script_of(L)->path, .line = cs_script_line(L), .rounding = "released", .tp = 1, .ep = 1,
-        .policies = default_policies, .n_policies = CS_COUNT(default_policies), .allocator = cs_allocator_harshest, .seed = 1,
+        .file = cs_script_of(L)->path,
+        .line = cs_script_line(L),
+        .rounding = "released",
+        .tp = 1,
+        .ep = 1,
+        .policies = default_policies,
+        .n_policies = CS_COUNT(default_policies),
+        .allocator = cs_allocator_harshest,
+        .seed = 1,
     };
     cs_value_record(&argument, &cs_record_scenario, scenario);
     cs_value_field(&argument, "run", &run);
@@ -183,7 +213,8 @@ static void check_option(const struct cs_value *option, const struct cs_value *d
 int cs_script_options(lua_State *L) {
     lua_settop(L, 3);
     struct cs_value name = cs_value_argument(L, 1, "cs.options.name");
-    struct cs_value given = cs_value_argument(L, 2, cs_value_text(&name)), defaults = cs_value_argument(L, 3, "cs.options.defaults");
+    struct cs_value given = cs_value_argument(L, 2, cs_value_text(&name)),
+                    defaults = cs_value_argument(L, 3, "cs.options.defaults");
     given.n_skipped = 1;
     size_t n = 0, n_given = 0;
     const char *const *keys = cs_value_keys(&defaults, &n), *const *given_keys = NULL;
@@ -191,7 +222,8 @@ int cs_script_options(lua_State *L) {
     for (size_t i = 0; i < n_given; i++) {
         struct cs_value option, default_value;
         cs_value_field(&given, given_keys[i], &option);
-        if (!cs_value_field(&defaults, given_keys[i], &default_value)) cs_value_fail_key(&given, given_keys[i], keys, n);
+        if (!cs_value_field(&defaults, given_keys[i], &default_value))
+            cs_value_fail_key(&given, given_keys[i], keys, n);
         check_option(&option, &default_value);
         lua_pop(L, 2);
     }

@@ -12,7 +12,7 @@ enum {
     BYTES_PER_WORK = 16, /* memory that costs as much as one instruction */
     BLOCK_WORK = 8,      /* what a new block costs beside its size */
     COLLECT_WORK = 1 << 20,
-    DEEP = 10000,        /* calls in each other that no scenario needs */
+    DEEP = 10000, /* calls in each other that no scenario needs */
     HARD_BYTES = 2 * CS_SCRIPT_BYTES,
     LARGEST_FILE = 4 << 20,
 };
@@ -75,7 +75,8 @@ static void on_hook(lua_State *L, lua_Debug *ar) {
 void cs_script_charge(lua_State *L, double work) {
     struct cs_script *script = cs_script_of(L);
     script->work = work < CS_SCRIPT_INSTRUCTIONS ? script->work + (int64_t)work : INT64_MAX / 2;
-    if (script->work > CS_SCRIPT_INSTRUCTIONS || script->bytes > CS_SCRIPT_BYTES || script->is_stopped) look_at_budget(script);
+    if (script->work > CS_SCRIPT_INSTRUCTIONS || script->bytes > CS_SCRIPT_BYTES || script->is_stopped)
+        look_at_budget(script);
 }
 
 static void *allocate(void *context, void *block, size_t old_size, size_t size) {
@@ -174,9 +175,13 @@ void cs_script_push_file(lua_State *L, const char *name, const char *path) {
     *file = (struct cs_script_file){.next = script->files, .name = name, .path = path};
     script->files = file;
     switch (luaL_loadfilex(L, path, "t")) { /* bytecode could break out of the sandbox */
-    case LUA_OK: return;
-    case LUA_ERRFILE: luaL_error(L, "%s: cannot read: %s", path, strerror(errno)); break;
-    default: lua_error(L);
+    case LUA_OK:
+        return;
+    case LUA_ERRFILE:
+        luaL_error(L, "%s: cannot read: %s", path, strerror(errno));
+        break;
+    default:
+        lua_error(L);
     }
 }
 
@@ -192,7 +197,9 @@ static int run_file(lua_State *L) {
     if (script->result) return 0;
     const char *kind = cs_object_kind(L, -1);
     return luaL_error(L, "%s: the file returned %s, expected \"return cs.scenario { … }\"", script->path,
-                      lua_isnil(L, -1) ? "nothing" : kind ? kind : luaL_typename(L, -1));
+                      lua_isnil(L, -1) ? "nothing"
+                      : kind           ? kind
+                                       : luaL_typename(L, -1));
 }
 
 /* Lua cuts file names in its own messages to 59 bytes, keeping the end: puts the whole name back. */
@@ -220,7 +227,8 @@ static enum cs_status status_of(const struct cs_script *script, int code) {
     CS_REQUIRE(!script->is_out_of_memory, CS_NO_MEMORY, "%s: out of memory", script->path);
     CS_REQUIRE(!script->is_stopped, CS_BAD_SCRIPT, "%s", script->stop); /* even if a pcall hid it */
     if (code == LUA_OK) return CS_OK;
-    CS_REQUIRE(code != LUA_ERRMEM, CS_BAD_SCRIPT, "%s: more than %d MiB of memory", script->path, CS_SCRIPT_BYTES >> 20);
+    CS_REQUIRE(code != LUA_ERRMEM, CS_BAD_SCRIPT, "%s: more than %d MiB of memory", script->path,
+               CS_SCRIPT_BYTES >> 20);
     if (lua_type(script->L, -1) == LUA_TSTRING) return fail_with(script, lua_tostring(script->L, -1));
     return cs_fail(CS_BAD_SCRIPT, "%s: raised an error that is no text but a %s value", script->path,
                    luaL_typename(script->L, -1));

@@ -49,8 +49,12 @@ static void read_extents(const struct cs_value *value, int64_t *items) {
     for (int i = 0; i < CS_NDIM; i++) items[i] = extents.items[i];
 }
 
-static void read_box_start(const struct cs_value *value, void *box) { read_extents(value, ((struct cs_toy_box *)box)->start); }
-static void read_box_length(const struct cs_value *value, void *box) { read_extents(value, ((struct cs_toy_box *)box)->length); }
+static void read_box_start(const struct cs_value *value, void *box) {
+    read_extents(value, ((struct cs_toy_box *)box)->start);
+}
+static void read_box_length(const struct cs_value *value, void *box) {
+    read_extents(value, ((struct cs_toy_box *)box)->length);
+}
 
 static const struct cs_field box_fields[] = {
     {CS_CUSTOM_ROW("at", read_box_start, "where it starts; default 0 everywhere")},
@@ -60,8 +64,12 @@ static const struct cs_record box_record = CS_RECORD(box_fields, struct cs_toy_b
 
 #define CALL struct cs_toy_call
 
-static void read_call_start(const struct cs_value *value, void *call) { read_extents(value, ((CALL *)call)->write.start); }
-static void read_call_length(const struct cs_value *value, void *call) { read_extents(value, ((CALL *)call)->write.length); }
+static void read_call_start(const struct cs_value *value, void *call) {
+    read_extents(value, ((CALL *)call)->write.start);
+}
+static void read_call_length(const struct cs_value *value, void *call) {
+    read_extents(value, ((CALL *)call)->write.length);
+}
 
 static void read_value(const struct cs_value *value, void *structure) {
     double *number = CS_SCRIPT_NEW(value->L, double, 1);
@@ -125,7 +133,8 @@ static void check_box(const struct cs_value *box, int ndim) {
     }
 }
 
-static const struct cs_template_tensor *find_param(const struct cs_value *call, const struct toy *toy, const char *name) {
+static const struct cs_template_tensor *find_param(const struct cs_value *call, const struct toy *toy,
+                                                   const char *name) {
     const char **names = CS_SCRIPT_NEW(call->L, const char *, toy->n_params);
     for (size_t i = 0; i < toy->n_params; i++) {
         names[i] = toy->params[i].name;
@@ -182,10 +191,13 @@ static const struct cs_record step_record = {.size = sizeof(struct cs_step)};
 
 #define TOY struct toy
 static const struct cs_field toy_fields[] = {
-    {CS_RECORDS_ROW("params", TOY, params, n_params, &param_record, "list of { name, shape, dtype, created, … }"), CS_REQUIRED},
+    {CS_RECORDS_ROW("params", TOY, params, n_params, &param_record, "list of { name, shape, dtype, created, … }"),
+     CS_REQUIRED},
     {CS_CUSTOM_ROW("loads", read_loads, "a table of checkpoint names and lists of loader calls"), CS_REQUIRED},
-    {CS_OBJECTS_ROW("post_load", TOY, steps, n_steps, CS_OBJECT_STEP, &step_record, "list of steps such as cs.relayout")},
-    {CS_FLAG_ROW("post_load_while_loading", TOY, processes_while_loading, "post-load runs as soon as every tensor arrived")},
+    {CS_OBJECTS_ROW("post_load", TOY, steps, n_steps, CS_OBJECT_STEP, &step_record,
+                    "list of steps such as cs.relayout")},
+    {CS_FLAG_ROW("post_load_while_loading", TOY, processes_while_loading,
+                 "post-load runs as soon as every tensor arrived")},
 };
 const struct cs_record cs_record_toy = CS_RECORD(toy_fields, TOY, NULL);
 
@@ -197,8 +209,16 @@ int cs_script_toy(lua_State *L) {
     *module = (struct cs_module_template){.name = "toy", .n_tensors = toy.n_params, .tensors = toy.params};
     struct cs_model_config *model = CS_SCRIPT_NEW(L, struct cs_model_config, 1);
     *model = (struct cs_model_config){
-        .name = "toy", .layers = 1, .prefix = "", .n_templates = 1, .templates = module, .is_toy = true,
-        .n_toy_loads = toy.n_loads, .toy_loads = toy.loads, .n_toy_steps = toy.n_steps, .toy_steps = toy.steps,
+        .name = "toy",
+        .layers = 1,
+        .prefix = "",
+        .n_templates = 1,
+        .templates = module,
+        .is_toy = true,
+        .n_toy_loads = toy.n_loads,
+        .toy_loads = toy.loads,
+        .n_toy_steps = toy.n_steps,
+        .toy_steps = toy.steps,
         .toy_processes_while_loading = toy.processes_while_loading,
     };
     cs_object_push(L, CS_OBJECT_MODEL, model);

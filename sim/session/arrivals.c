@@ -47,27 +47,35 @@ static enum cs_status add(struct listing *list, const struct cs_checkpoint_entry
     return CS_OK;
 }
 
-/* In the checkpoint's own order and form. */
-static enum cs_status list_entries(struct listing *list) {
+/* A checkpoint tensor that no loader expects. */
+static void count_unknown(struct listing *list, const char *name) {
     struct cs_accounting *accounting = &list->session->accounting;
     const struct cs_model_config *model = &list->session->config.scenario->model;
+    if (matches_any(model->not_simulated, model->n_not_simulated, name)) {
+        accounting->not_simulated++;
+    } else if (!list->session->config.only_module) {
+        accounting->excess++;
+        if (!accounting->first_excess) accounting->first_excess = name;
+    }
+}
+
+/* In the checkpoint's own order and form. */
+static enum cs_status list_entries(struct listing *list) {
     for (size_t i = 0; i < list->checkpoint->n_entries; i++) {
         const struct cs_checkpoint_entry *entry = &list->checkpoint->entries[i];
         const struct cs_route *route = cs_route_find(list->set, entry->name);
-        if (route) {
-            CS_TRY(add(list, entry, route, false));
-        } else if (matches_any(model->not_simulated, model->n_not_simulated, entry->name)) {
-            accounting->not_simulated++;
-        } else if (!list->session->config.only_module) {
-            accounting->excess++;
-            if (!accounting->first_excess) accounting->first_excess = entry->name;
-        }
+        if (route) CS_TRY(add(list, entry, route, false));
+        else count_unknown(list, entry->name);
     }
     return CS_OK;
 }
 
 /* A trainer that streams one expert at a time out of combined tensors: the loader's order, slices of the checkpoint's form. */
 static enum cs_status list_slices(struct listing *list, const struct cs_loader *form) {
+    const struct cs_route_set *whole;
+    CS_TRY(cs_session_routes(list->session, form, NULL, &whole));
+    for (size_t i = 0; i < list->checkpoint->n_entries; i++)
+        if (!cs_route_find(whole, list->checkpoint->entries[i].name)) count_unknown(list, list->checkpoint->entries[i].name);
     for (size_t i = 0; i < list->set->routes.n; i++) {
         const struct cs_route *route = &list->set->routes.items[i];
         const char *name = route->tensor;
@@ -109,16 +117,22 @@ static enum cs_status list_all(struct listing *list, const struct cs_loader *loa
     return list_slices(list, form);
 }
 
-static void count_missing(struct listing *list, struct cs_arena *arena) {
+/* By the final order: an explicit one may send a tensor twice and another never. */
+static enum cs_status count_sent(struct listing *list, struct cs_arena *arena) {
     bool *is_sent = CS_NEW_ARRAY(arena, bool, list->set->routes.n + 1);
-    if (!is_sent) return;
-    for (size_t i = 0; i < list->arrivals->n; i++) is_sent[list->arrivals->items[i].route - list->set->routes.items] = true;
+    CS_REQUIRE(is_sent, CS_NO_MEMORY, "out of memory for the accounting of %zu tensors", list->set->routes.n);
     struct cs_accounting *accounting = &list->session->accounting;
+    for (size_t i = 0; i < list->arrivals->n; i++) {
+        bool *sent = &is_sent[list->arrivals->items[i].route - list->set->routes.items];
+        accounting->duplicate += *sent;
+        *sent = true;
+    }
     for (size_t i = 0; i < list->set->routes.n; i++) {
         if (is_sent[i]) continue;
         accounting->missing++;
         if (!accounting->first_missing) accounting->first_missing = list->set->routes.items[i].tensor;
     }
+    return CS_OK;
 }
 
 /* A cold start needs every tensor and knows every tensor; in a reload the driver's own rule holds: what is not sent is not loaded, what nobody
@@ -133,13 +147,14 @@ static enum cs_status be_strict(const struct listing *list) {
     return CS_OK;
 }
 
-static enum cs_status reorder(struct listing *list, struct cs_arena *arena, const size_t *order) {
+static enum cs_status reorder(struct listing *list, struct cs_arena *arena, const struct cs_op *op) {
     struct cs_arrivals *arrivals = list->arrivals;
+    CS_REQUIRE(op->n_order == arrivals->n, CS_BAD_SHAPE, "arrival order has %zu positions for %zu tensors", op->n_order, arrivals->n);
     struct cs_arrival *moved = CS_NEW_ARRAY(arena, struct cs_arrival, arrivals->n + 1);
     CS_REQUIRE(moved, CS_NO_MEMORY, "out of memory for the arrival order");
     for (size_t i = 0; i < arrivals->n; i++) {
-        CS_REQUIRE(order[i] < arrivals->n, CS_BAD_INDEX, "arrival order names position %zu of %zu tensors", order[i], arrivals->n);
-        moved[i] = arrivals->items[order[i]];
+        CS_REQUIRE(op->order[i] < arrivals->n, CS_BAD_INDEX, "arrival order names position %zu of %zu tensors", op->order[i], arrivals->n);
+        moved[i] = arrivals->items[op->order[i]];
     }
     arrivals->items = moved;
     return CS_OK;
@@ -164,10 +179,8 @@ enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_o
     *arrivals = (struct cs_arrivals){.items = CS_NEW_ARRAY(arena, struct cs_arrival, list.set->routes.n + 1)};
     CS_REQUIRE(arrivals->items, CS_NO_MEMORY, "out of memory for %zu arrivals", list.set->routes.n);
     CS_TRY(list_all(&list, loader));
-    count_missing(&list, arena);
-    if (op->kind == CS_OP_COLD_START) CS_TRY(be_strict(&list));
     if (op->is_shuffled) shuffle(&list);
-    if (!op->n_order) return CS_OK;
-    CS_REQUIRE(op->n_order == arrivals->n, CS_BAD_SHAPE, "arrival order has %zu positions for %zu tensors", op->n_order, arrivals->n);
-    return reorder(&list, arena, op->order);
+    if (op->n_order) CS_TRY(reorder(&list, arena, op));
+    CS_TRY(count_sent(&list, arena));
+    return op->kind == CS_OP_COLD_START ? be_strict(&list) : CS_OK;
 }

@@ -71,6 +71,8 @@ static enum cs_status check_ranks(const struct cs_scenario *scenario) {
     CS_REQUIRE(scenario->tp == 1 || scenario->ep == 1, CS_BAD_SCRIPT,
                "%s:%d: tp %d with ep %d: with expert parallel on, ranks own whole experts and are not split; set one of them to 1", scenario->file, scenario->line,
                scenario->tp, scenario->ep);
+    CS_REQUIRE(!scenario->has_only_rank || scenario->only_rank < scenario->tp * scenario->ep, CS_BAD_SCRIPT, "%s:%d: rank %d: there are %d ranks", scenario->file,
+               scenario->line, scenario->only_rank, scenario->tp * scenario->ep);
     CS_REQUIRE(!scenario->model.is_toy || scenario->tp * scenario->ep == 1, CS_BAD_SCRIPT, "%s:%d: a toy has one rank: leave out tp and ep", scenario->file, scenario->line);
     CS_REQUIRE(!scenario->method || scenario->model.experts >= scenario->ep, CS_BAD_SCRIPT, "%s:%d: ep %d for %" PRId64 " experts: some rank would own none",
                scenario->file, scenario->line, scenario->ep, scenario->model.experts);

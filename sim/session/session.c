@@ -74,13 +74,26 @@ static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrival
     }
 }
 
+/* Tensors arrive in any order, so a module's worth of them stands for a module. */
+static void tell_progress(struct cs_session *session, const struct cs_rank *rank, size_t n_arrived, size_t n, size_t *n_told) {
+    size_t n_loaded = n ? rank->n_modules * n_arrived / n : rank->n_modules;
+    for (; session->config.module_is_loaded && *n_told < n_loaded; ++*n_told)
+        session->config.module_is_loaded(session->config.progress_context, session->log.bytes_moved);
+}
+
 static enum cs_status run_rank(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, const struct cs_arrivals *arrivals,
                                struct cs_rank *rank) {
     session->log.rank = rank->index;
     CS_TRY(driver->begin(rank));
     expect_calls(rank, arrivals);
-    for (size_t i = 0; i < arrivals->n; i++) CS_TRY(send(session, driver, op, &arrivals->items[i], rank));
-    return driver->finish(rank);
+    size_t n_told = 0;
+    for (size_t i = 0; i < arrivals->n; i++) {
+        tell_progress(session, rank, i, arrivals->n, &n_told);
+        CS_TRY(send(session, driver, op, &arrivals->items[i], rank));
+    }
+    CS_TRY(driver->finish(rank));
+    tell_progress(session, rank, arrivals->n, arrivals->n, &n_told);
+    return CS_OK;
 }
 
 static void note_peak(struct cs_session *session) {

@@ -143,6 +143,8 @@ struct cs_scenario {
     const char *method, *backend, *loader; /* NULL: none (toys, dense models); loader NULL: the method's first */
     const char *rounding;                  /* "released" or "reference" */
     int tp, ep;
+    bool has_only_rank; /* simulate one rank of them alone */
+    int only_rank;
     size_t n_policies;
     const char *const *policies;
     struct cs_allocator_rule allocator;
@@ -173,6 +175,9 @@ struct cs_session_config {
     const char *only_module; /* build just this module, or NULL: all */
     int only_rank;           /* or -1 */
     struct cs_pool *pool;    /* blocks that other sessions freed, or NULL: the device's own memory */
+    /* For progress: called n_modules times for each rank of a load, with the bytes that this session moved so far. NULL: nobody asks. */
+    void (*module_is_loaded)(void *context, int64_t bytes);
+    void *progress_context;
 };
 
 /* Checkpoint tensors of the last load (R4 "Accounting"). */

@@ -122,6 +122,10 @@ def names_in(path, pattern):
     return names
 
 
+def folders_in(folder):
+    return [f"{entry.name}/" for entry in folder.iterdir() if entry.is_dir()]
+
+
 def check_complete(source, player):
     def check(document, names):
         text = (source / document).read_text(encoding="utf-8")
@@ -142,7 +146,8 @@ def check_complete(source, player):
     header = (source / "sim/session/session.h").read_text(encoding="utf-8")
     counts = re.findall(r"\bX\((\w+)\)", header.split("#define CS_COUNTS(X)")[1].split("enum cs_count")[0])
     assert len(counts) > 10, counts
-    check("scenarios/README.md", language + counts)
+    check("scenarios/README.md", language + counts + folders_in(source / "scenarios"))
+    check("sim/README.md", folders_in(source / "sim"))
 
 
 def main():

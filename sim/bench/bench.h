@@ -1,0 +1,43 @@
+/* Bench: how fast a device does byte work, as shares of what plain loops reach in the same process.
+ *
+ * A machine's speed is nobody's merit, and a shared machine's is not even a fact: only ratios mean something. Each row is
+ * therefore measured in turn with its yardstick (memcpy, memset, …, on all threads), several times, and the best of each
+ * are compared. Rates count bytes read plus bytes written; first touch of memory is a row of its own and in no other.
+ *
+ * Rows of growth run whole scenarios: a cold start, a layerwise reload and the audit. Their share is the time that memcpy
+ * would take for the bytes that they move, over the time that they took. */
+#ifndef CS_BENCH_H
+#define CS_BENCH_H
+
+#include "sim/device/device.h"
+
+enum {
+    CS_BENCH_REPEATS = 5,
+    CS_BENCH_LEAST = 64 << 10, /* bytes */
+};
+
+struct cs_bench_options {
+    const struct cs_device *device;
+    const char *filter; /* only rows whose name contains it; NULL: all */
+    uint64_t bytes;     /* of each of the two buffers, at least CS_BENCH_LEAST */
+};
+
+struct cs_bench_result {
+    const char *what;      /* "generate u8 hash" */
+    const char *yardstick; /* "counter hash"; NULL: is one itself, or has none */
+    int64_t bytes;         /* read + written */
+    double seconds, rate;  /* of the best run; bytes per second */
+    double share;          /* of the yardstick's rate; 0: none */
+    double goal;           /* least share; 0: none */
+};
+
+static inline bool cs_bench_is_slow(const struct cs_bench_result *result) { return result->share < result->goal; }
+
+/* Rows that the filter keeps. */
+size_t cs_bench_count(const struct cs_bench_options *options);
+
+/* Measures them in order; `show` gets each result as soon as it is there. */
+typedef void cs_bench_show(void *context, const struct cs_bench_result *result);
+enum cs_status cs_bench(const struct cs_bench_options *options, cs_bench_show *show, void *context);
+
+#endif

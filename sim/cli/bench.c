@@ -1,0 +1,159 @@
+#include "sim/cli/cli.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/bench/bench.h"
+
+const struct cs_option cs_bench_cli_options[] = {
+    {.name = "device", .value = "NAME", .text = "device that does the byte work (default: ref)"},
+    {.name = "filter", .letter = 'k', .value = "SUBSTRING", .text = "only rows whose name contains it"},
+    {.name = "size", .value = "BYTES", .text = "of each of two buffers, such as 1GiB (default: 256MiB)"},
+    {.name = "threads", .value = "N", .text = "threads of the device and of the yardsticks (default: all)"},
+    {.name = "json", .value = "FILE", .text = "write the rows as JSON too; \"-\": to stdout, and the table to stderr"},
+    {.name = "check", .text = "exit status 1 when a goal is missed"},
+    {0},
+};
+
+enum { DEFAULT_BYTES = 256 << 20, MOST_THREADS = 1024 };
+
+/* One run of the verb. */
+struct run {
+    struct cs_options given;
+    struct cs_bench_options options;
+    const char *json;
+    FILE *text;
+    json_t *rows;
+    size_t n_slow;
+    bool had_no_memory;
+};
+
+/* ---- settings ---- */
+
+static enum cs_status set_device(struct cs_bench_options *options, const char *name) {
+    const char *names[16];
+    size_t n = 0;
+    for (; n < cs_n_devices && n < CS_COUNT(names); n++) names[n] = cs_devices[n]->name;
+    options->device = cs_device_by_name(name);
+    if (!options->device) return cs_cli_unknown("device", name, names, n);
+    const char *why = options->device->unavailable ? options->device->unavailable() : "";
+    CS_REQUIRE(!*why, CS_UNSUPPORTED, "device \"%s\" is not available: %s", name, why);
+    return CS_OK;
+}
+
+static enum cs_status set_size(struct cs_bench_options *options, const char *text) {
+    options->bytes = DEFAULT_BYTES;
+    if (!text) return CS_OK;
+    CS_TRY(cs_text_bytes(text, &options->bytes));
+    CS_REQUIRE(options->bytes >= CS_BENCH_LEAST, CS_BAD_USAGE, "--size %s: nothing can be measured below %d bytes", text, CS_BENCH_LEAST);
+    return CS_OK;
+}
+
+static enum cs_status set_threads(const char *text) {
+    if (!text) return CS_OK;
+    size_t n = strspn(text, "0123456789");
+    long threads = n > 0 && n < 8 && !text[n] ? strtol(text, NULL, 10) : 0;
+    CS_REQUIRE(threads >= 1 && threads <= MOST_THREADS, CS_BAD_USAGE, "--threads wants a number from 1 to %d, found \"%s\"", MOST_THREADS, text);
+    omp_set_num_threads((int)threads);
+    return CS_OK;
+}
+
+static enum cs_status read_settings(struct run *run, int argc, char **argv, struct cs_arena *arena) {
+    CS_TRY(cs_options_parse(&run->given, cs_bench_cli_options, argc, argv, arena));
+    CS_REQUIRE(run->given.n_words == 0, CS_BAD_USAGE, "bench takes options only, found \"%s\"", run->given.words[0]);
+    const char *device = cs_options_value(&run->given, "device");
+    run->json = cs_options_value(&run->given, "json");
+    run->text = run->json && cs_text_equal(run->json, "-") ? stderr : stdout;
+    run->options.filter = cs_options_value(&run->given, "filter");
+    CS_TRY(set_device(&run->options, device ? device : "ref"));
+    CS_TRY(set_size(&run->options, cs_options_value(&run->given, "size")));
+    return set_threads(cs_options_value(&run->given, "threads"));
+}
+
+/* ---- table ---- */
+
+#define WIDTHS "%-30s  %14s  %8s  %6s  %-12s  %4s  %s\n"
+
+static void print_header(const struct run *run) {
+    fprintf(run->text,
+            "device %s, %" PRIu64 " bytes a buffer, %d threads, best of %d. GB/s: bytes read + written; share: of the yardstick's rate, measured in "
+            "turn with the row\n\n",
+            run->options.device->name, run->options.bytes, omp_get_max_threads(), CS_BENCH_REPEATS);
+    fprintf(run->text, WIDTHS, "what", "bytes", "GB/s", "share", "of", "goal", "");
+}
+
+static void print_row(FILE *text, const struct cs_bench_result *result) {
+    char bytes[32], speed[32], share[32] = "", goal[32] = "";
+    snprintf(bytes, sizeof bytes, "%" PRId64, result->bytes);
+    snprintf(speed, sizeof speed, "%.2f", result->rate / 1e9);
+    if (result->yardstick) snprintf(share, sizeof share, "%.0f %%", 100 * result->share);
+    if (result->goal > 0) snprintf(goal, sizeof goal, "%.0f %%", 100 * result->goal);
+    const char *verdict = result->goal > 0 ? (cs_bench_is_slow(result) ? "slow" : "ok") : "-";
+    fprintf(text, WIDTHS, result->what, bytes, speed, share, result->yardstick ? result->yardstick : "-", goal, verdict);
+    fflush(text); /* rows take seconds: each shows as it comes */
+}
+
+/* ---- JSON ---- */
+
+static json_t *share_or_null(double share) { return share > 0 ? json_real(share) : json_null(); }
+
+static json_t *json_of(const struct cs_bench_result *result) {
+    return json_pack("{s:s, s:I, s:f, s:f, s:s?, s:o, s:o, s:b}", "what", result->what, "bytes", (json_int_t)result->bytes, "seconds",
+                     result->seconds, "bytes_per_second", result->rate, "yardstick", result->yardstick, "share", share_or_null(result->share),
+                     "goal", share_or_null(result->goal), "slow", cs_bench_is_slow(result));
+}
+
+static void show(void *context, const struct cs_bench_result *result) {
+    struct run *run = context;
+    print_row(run->text, result);
+    run->n_slow += cs_bench_is_slow(result);
+    if (run->json && json_array_append_new(run->rows, json_of(result)) != 0) run->had_no_memory = true;
+}
+
+static enum cs_status write_json(const struct run *run) {
+    json_t *report = json_pack("{s:i, s:s, s:I, s:i, s:i, s:O}", "schema", 1, "device", run->options.device->name, "size",
+                               (json_int_t)run->options.bytes, "threads", omp_get_max_threads(), "repeats", CS_BENCH_REPEATS, "rows", run->rows);
+    FILE *file = run->text == stderr ? stdout : fopen(run->json, "w");
+    int error = errno;
+    bool is_written = report && file && json_dumpf(report, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
+    if (file && file != stdout && fclose(file) != 0) is_written = false;
+    json_decref(report);
+    CS_REQUIRE(report && !run->had_no_memory, CS_NO_MEMORY, "no memory for the rows as JSON");
+    CS_REQUIRE(file, CS_INTERNAL, "cannot write \"%s\": %s", run->json, strerror(error));
+    CS_REQUIRE(is_written, CS_INTERNAL, "cannot write \"%s\"", run->json);
+    return CS_OK;
+}
+
+/* ---- the verb ---- */
+
+static enum cs_status measure(struct run *run) {
+    if (run->json) run->rows = json_array();
+    print_header(run);
+    CS_TRY(cs_bench(&run->options, show, run));
+    return run->json ? write_json(run) : CS_OK;
+}
+
+static int run_all(struct run *run, int argc, char **argv, struct cs_arena *arena) {
+    enum cs_status status = read_settings(run, argc, argv, arena);
+    if (status == CS_OK && cs_bench_count(&run->options) == 0) {
+        fprintf(stderr, "coldstart: nothing ran: no row's name contains \"%s\"\n", run->options.filter);
+        return CS_EXIT_NOTHING;
+    }
+    if (status == CS_OK) status = measure(run);
+    if (status != CS_OK) return cs_cli_fail(status);
+    bool is_checking = cs_options_value(&run->given, "check") != NULL;
+    return is_checking && run->n_slow > 0 ? CS_EXIT_FAILED : CS_EXIT_PASSED;
+}
+
+int cs_verb_bench(int argc, char **argv) {
+    struct cs_arena arena = {0};
+    struct run run = {0};
+    int status = run_all(&run, argc, argv, &arena);
+    json_decref(run.rows);
+    cs_arena_release(&arena);
+    return status;
+}
