@@ -2,6 +2,7 @@
  * a NaN becomes is part of the contract (golden casts of e4m3, e8m0 and f32). */
 #include "ref/ref.h"
 #include "ref/walk.h"
+#include "ref/wide.h"
 
 #include <math.h>
 
@@ -19,7 +20,7 @@ static float f32_of_bits(uint32_t bits) {
     return value;
 }
 
-static bool is_nan(uint32_t bits) { return (bits & 0x7FFFFFFF) > 0x7F800000; }
+static inline bool is_nan(uint32_t bits) { return (bits & 0x7FFFFFFF) > 0x7F800000; }
 
 /* ---- floating dtypes up to 32 bits → bits of an f32, always exact ---- */
 
@@ -49,7 +50,7 @@ static uint32_t f32_of(enum cs_dtype dtype, uint64_t bits) {
 /* ---- bits of an f32 → floating dtypes up to 32 bits ---- */
 
 /* Round to nearest even at bit 16, by adding just less than a half, and the last bit that stays. */
-static uint32_t bf16_of_f32(uint32_t bits, uint32_t nan) {
+static inline uint32_t bf16_of_f32(uint32_t bits, uint32_t nan) {
     return is_nan(bits) ? nan : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
 }
 
@@ -150,6 +151,21 @@ struct job {
     uint64_t table[256];
 };
 
+typedef uint16_t half_word __attribute__((aligned(1), may_alias));
+typedef uint32_t full_word __attribute__((aligned(1), may_alias));
+
+CS_REF_LOOP widen_dense_loop(full_word *to, const half_word *from, int64_t n) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) to[i] = (uint32_t)from[i] << 16;
+}
+CS_REF_WIDE(widen_dense, (full_word * to, const half_word *from, int64_t n), (to, from, n))
+
+CS_REF_LOOP narrow_dense_loop(half_word *to, const full_word *from, int64_t n) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) to[i] = (uint16_t)bf16_of_f32(from[i], BF16_NAN_OF_F32);
+}
+CS_REF_WIDE(narrow_dense, (half_word * to, const full_word *from, int64_t n), (to, from, n))
+
 static void widen_bf16(const struct cs_ref_run *run, const struct job *job) {
     int64_t to = run->position[0], from = run->position[1];
     for (int64_t i = 0; i < run->n; i++, to += run->stride[0], from += run->stride[1])
@@ -183,7 +199,14 @@ static void convert_elements(const struct cs_ref_run *run, const struct job *job
 static void convert_run(const struct cs_ref_run *run, const void *context, struct cs_ref_tally *tally) {
     const struct job *job = context;
     (void)tally;
-    if (job->has_table)
+    bool is_dense = cs_ref_is_dense(run, 2);
+    void *to = job->destination + run->position[0] * (cs_dtype_bits(job->to) / 8);
+    const void *from = job->source + run->position[1] * (cs_dtype_bits(job->from) / 8);
+    if (is_dense && job->to == CS_F32 && job->from == CS_BF16)
+        widen_dense(to, from, run->n);
+    else if (is_dense && job->to == CS_BF16 && job->from == CS_F32)
+        narrow_dense(to, from, run->n);
+    else if (job->has_table)
         CS_REF_BY_WIDTH(cs_dtype_bits(job->to), look_up, run, job);
     else if (job->to == CS_F32 && job->from == CS_BF16)
         widen_bf16(run, job);

@@ -1,12 +1,13 @@
 #include "ref/ref.h"
 #include "ref/walk.h"
+#include "ref/wide.h"
 
 struct job {
     const unsigned char *base;
     int bits;
 };
 
-static uint64_t word_digest(uint64_t word, int64_t index) { return cs_mix64(word + (uint64_t)index * CS_DIGEST_STEP); }
+static inline uint64_t word_digest(uint64_t word, int64_t index) { return cs_mix64(word + (uint64_t)index * CS_DIGEST_STEP); }
 
 /* The first n elements of what is left of a run, packed into words. Pieces begin at a word: none is shared. */
 static void pack_elements(struct cs_ref_run *run, int64_t n, const struct job *job, struct cs_ref_tally *tally) {
@@ -22,11 +23,22 @@ static void pack_elements(struct cs_ref_run *run, int64_t n, const struct job *j
     run->n -= n;
 }
 
+/* Sum of the digests of n words, the first of which is word `first` of the view. */
+CS_REF_LOOP sum_words_loop(const cs_ref_word *words, int64_t n, int64_t first, uint64_t *result) {
+    uint64_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t w = 0; w < n; w++) sum += word_digest(words[w], first + w);
+    *result = sum;
+}
+CS_REF_WIDE(sum_words, (const cs_ref_word *words, int64_t n, int64_t first, uint64_t *result), (words, n, first, result))
+
 /* The same for n whole words of a dense run, when no word is begun. */
 static void add_words(struct cs_ref_run *run, int64_t n, const struct job *job, struct cs_ref_tally *tally) {
     const unsigned char *bytes = job->base + run->position[0] * (job->bits / 8);
     int64_t in_word = 64 / job->bits, first = run->index / in_word;
-    for (int64_t w = 0; w < n; w++) tally->sum += word_digest(cs_ref_load(bytes, 64, w), first + w);
+    uint64_t sum;
+    sum_words((const cs_ref_word *)(const void *)bytes, n, first, &sum);
+    tally->sum += sum;
     run->index += n * in_word;
     run->position[0] += n * in_word;
     run->n -= n * in_word;

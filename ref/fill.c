@@ -1,5 +1,6 @@
 #include "ref/ref.h"
 #include "ref/walk.h"
+#include "ref/wide.h"
 
 static inline __attribute__((always_inline)) void set_strided(const struct cs_ref_run *run, unsigned char *base,
                                                               uint64_t value, int bits) {
@@ -7,17 +8,30 @@ static inline __attribute__((always_inline)) void set_strided(const struct cs_re
     for (int64_t i = 0; i < run->n; i++, to += run->stride[0]) cs_ref_store(base, bits, to, value);
 }
 
-/* Are all bytes of the pattern the same? */
-static bool is_one_byte(uint64_t value, int bits) {
-    uint64_t all = (value & 0xFF) * UINT64_C(0x0101010101010101);
-    return bits >= 8 && ((value ^ all) << (64 - bits)) == 0;
+/* The bit pattern of an element over and over. */
+static uint64_t repeated(uint64_t value, int bits) {
+    for (; bits < 64; bits *= 2) value = (value & ((UINT64_C(1) << bits) - 1)) * ((UINT64_C(1) << bits) + 1);
+    return value;
+}
+
+CS_REF_LOOP set_words_loop(cs_ref_word *words, size_t n, uint64_t value) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) words[i] = value;
+}
+CS_REF_WIDE(set_words, (cs_ref_word * words, size_t n, uint64_t value), (words, n, value))
+
+static void set_dense(unsigned char *to, size_t n, uint64_t word) {
+    set_words((cs_ref_word *)(void *)to, n / 8, word);
+    memcpy(to + n / 8 * 8, &word, n % 8);
 }
 
 void cs_ref_set_run(const struct cs_ref_run *run, unsigned char *base, int bits, uint64_t value) {
-    if (run->stride[0] == 1 && is_one_byte(value, bits))
-        memset(base + run->position[0] * (bits / 8), (int)(value & 0xFF), (size_t)(run->n * (bits / 8)));
-    else
-        CS_REF_BY_WIDTH(bits, set_strided, run, base, value);
+    uint64_t word = repeated(value, bits);
+    size_t size = (size_t)bits / 8;
+    unsigned char *to = base + run->position[0] * (int64_t)size;
+    if (run->stride[0] != 1 || bits < 8) CS_REF_BY_WIDTH(bits, set_strided, run, base, value);
+    else if (word == repeated(word & 0xFF, 8)) memset(to, (int)(word & 0xFF), (size_t)run->n * size);
+    else set_dense(to, (size_t)run->n * size, word);
 }
 
 struct job {

@@ -126,12 +126,17 @@ struct cs_ref_tally cs_ref_walk_visit(const struct cs_ref_walk *walk, cs_ref_vis
     int64_t n_pieces = walk->numel / PIECE + (walk->numel % PIECE != 0);
     if (walk->bits == 4 || walk->numel <= PARALLEL_FROM * 8 / walk->bits)
         return visit_piece(walk, 0, walk->numel, visit, job);
-#pragma omp parallel for schedule(static)
-    for (int64_t p = 0; p < n_pieces; p++) {
-        int64_t first = p * PIECE, end = p + 1 < n_pieces ? first + PIECE : walk->numel;
-        struct cs_ref_tally piece = visit_piece(walk, first, end, visit, job);
+#pragma omp parallel
+    {
+        struct cs_ref_tally mine = {.first = -1};
+#pragma omp for schedule(static) nowait
+        for (int64_t p = 0; p < n_pieces; p++) {
+            int64_t first = p * PIECE, end = p + 1 < n_pieces ? first + PIECE : walk->numel;
+            struct cs_ref_tally piece = visit_piece(walk, first, end, visit, job);
+            add_tally(&mine, &piece);
+        }
 #pragma omp critical(cs_ref_tally)
-        add_tally(&sum, &piece);
+        add_tally(&sum, &mine);
     }
     return sum;
 }

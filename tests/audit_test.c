@@ -115,6 +115,32 @@ static void small_recycled_blocks_make_four_of_six_differ(void **state) {
     assert_status(CS_PASSED, NULL);
 }
 
+/* Whatever the order of drivers, checkpoints and loaders: with records, no parameter differs; R4.10 b has experts in parallel. */
+static void records_survive_any_order_of_reloads(void **state) {
+    (void)state;
+    const struct { int tp, ep; int64_t experts, intermediate; } rows[] = {{1, 1, 2, 96}, {2, 1, 2, 96}, {4, 1, 2, 160}, {1, 2, 5, 96}};
+    static const struct { const char *driver, *checkpoint, *loader; } reloads[] = {
+        {"direct", "B", NULL}, {"layerwise", "C", "gpt_oss_streamed"}, {"direct", "A", "gpt_oss_streamed"}, {"direct", "C", NULL}, {"layerwise", "B", NULL}};
+    enum { N = CS_COUNT(reloads) };
+    struct cs_op ops[1 + 2 * N] = {{.kind = CS_OP_COLD_START, .line = 2, .driver = "cold_start", .checkpoint = "A"}};
+    expected = (struct cs_expected){0};
+    expect_count(CS_COUNT_params_differ, 0);
+    for (size_t i = 0; i < N; i++) {
+        ops[1 + 2 * i] = (struct cs_op){.kind = CS_OP_RELOAD, .driver = reloads[i].driver, .checkpoint = reloads[i].checkpoint, .loader = reloads[i].loader, .is_shuffled = true};
+        ops[2 + 2 * i] = (struct cs_op){.kind = CS_OP_EXPECT, .line = (int)i, .n_expected = 1, .expected = &expected};
+    }
+    for (size_t r = 0; r < CS_COUNT(rows); r++) {
+        struct cs_scenario scenario = gpt_oss_scenario();
+        scenario.tp = rows[r].tp, scenario.ep = rows[r].ep;
+        scenario.model.experts = rows[r].experts, scenario.model.intermediate = rows[r].intermediate;
+        scenario.n_ops = CS_COUNT(ops), scenario.ops = ops;
+        audit(&scenario, "record_and_fill");
+        assert_status(CS_PASSED, NULL);
+        assert_int_equal(verdict.n_expectations, N);
+        assert_int_equal(verdict.count[CS_COUNT_params_lucky], 0);
+    }
+}
+
 /* ---- channels of hand-made states ---- */
 
 static struct cs_module_spec module_spec = {.name = "m"};
@@ -359,6 +385,7 @@ int main(void) {
         cmocka_unit_test_teardown(direct_leaves_stale_biases_and_scales, forget),
         cmocka_unit_test_teardown(emulation_has_extras_only, forget),
         cmocka_unit_test_teardown(small_recycled_blocks_make_four_of_six_differ, forget),
+        cmocka_unit_test_teardown(records_survive_any_order_of_reloads, forget),
         cmocka_unit_test(each_side_channel_has_its_own_case),
         cmocka_unit_test(a_moved_parameter_and_a_different_one),
         cmocka_unit_test(names_that_appear_or_vanish_differ),

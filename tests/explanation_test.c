@@ -159,6 +159,19 @@ static void garbage_is_traced_to_memory_that_nobody_wrote(void **state) {
     assert_not_why("stale");
 }
 
+/* One expert's bias is missing: kernel row 0 of expert 1 is row 1 of expert 1. */
+static void a_value_is_traced_within_its_expert(void **state) {
+    (void)state;
+    struct cs_scenario scenario = gpt_oss_scenario();
+    static const char *const patterns[] = {"*.experts.1.w13_bias"};
+    scenario.loader = "gpt_oss_streamed";
+    plan[1].n_omitted = 1, plan[1].omitted = patterns;
+    audit(&scenario, "layerwise", "record_and_fill");
+    assert_first("w13_bias", 1, 0, -1, CS_BYTE_PAYLOAD);
+    assert_int_equal(verdict.first.n_elements, 192); /* the other expert's call recorded the padding of both */
+    assert_why("its value began as [1, 1] of w13_bias, and nobody wrote it since reload 1");
+}
+
 static void a_recycled_block_is_called_so(void **state) {
     (void)state;
     struct cs_scenario scenario = gpt_oss_scenario();
@@ -200,7 +213,7 @@ static void a_wrong_constant_is_called_a_wrong_value(void **state) {
     assert_bits(0x3F800000, 0);
     assert_why("P3: wrong padding value");
     assert_why("created as ones: its padding must hold 1");
-    assert_why("policy's zero fill");
+    assert_why("its value began as element 6 of p, written by zero_materialized in reload 1");
 }
 
 static void a_passing_verdict_without_differences_explains_nothing(void **state) {
@@ -220,6 +233,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_bias_that_was_not_sent_is_payload, forget),
         cmocka_unit_test_teardown(rank_and_layer_are_those_of_the_first_difference, forget),
         cmocka_unit_test_teardown(garbage_is_traced_to_memory_that_nobody_wrote, forget),
+        cmocka_unit_test_teardown(a_value_is_traced_within_its_expert, forget),
         cmocka_unit_test_teardown(a_recycled_block_is_called_so, forget),
         cmocka_unit_test_teardown(stale_bytes_are_traced_to_the_previous_update, forget),
         cmocka_unit_test_teardown(a_wrong_constant_is_called_a_wrong_value, forget),

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/loader/loaders.h"
 #include "tests/support_session.h"
 
 /* ---- one module of one rank, and its checkpoint tensors ---- */
@@ -284,6 +283,22 @@ static void on_meta_a_loader_counts_and_records_nothing(void **state) {
     bare_close(&layer.bare);
 }
 
+/* Provenance and moved bytes: the policy zeroes the expert that a call loads, not every expert again at each call. */
+static void a_zeroing_policy_is_logged_for_what_it_zeroes(void **state) {
+    (void)state;
+    struct layer layer;
+    layer_open(&layer, "gpt_oss_mxfp4", "gpt_oss_streamed",
+               &(struct size){.tp = 1, .ep = 1, .experts = 3, .full = 96, .hidden_u = 96, .i_multiple = 128, .h_multiple = 256});
+    layer.bare.rank.policy = cs_policy_by_name("zero_in_loader");
+    load_all_experts(&layer, streamed[4]); /* w2_weight_scale [3, 256, 4]: rows 160 × 4 and columns 96 × 1 of each */
+    int64_t zeroed = 0;
+    for (size_t i = 0; i < layer.bare.log.n_entries; i++)
+        if (layer.bare.log.entries[i].kind == CS_LOG_ZERO) zeroed += cs_view_numel(&layer.bare.log.entries[i].destination);
+    assert_int_equal(zeroed, 3 * (160 * 4 + 96));
+    assert_int_equal(layer.bare.stats.bytes, zeroed);
+    bare_close(&layer.bare);
+}
+
 /* ---- generic MXFP4: gate and up are the halves of w13 (layouts.md B.2) ---- */
 
 static void check_halves(struct layer *layer, int64_t first_row, int64_t n, int64_t scale_row, int64_t n_scale, int64_t n_block, int64_t block) {
@@ -330,12 +345,12 @@ static void routes_name_every_tensor_of_the_checkpoint(void **state) {
     struct cs_arena arena = {0};
     struct cs_routes routes = {.arena = &arena};
     struct cs_sizes sizes = {.experts_global = 3, .experts = 2, .hidden_u = 96, .hidden = 256, .intermediate_full = 96, .intermediate = 128, .tp = 1, .ep = 2};
-    assert_ok(cs_routes_of_loader(&routes, &cs_loader_gpt_oss_streamed, "m.experts", &sizes, 4));
+    assert_ok(cs_routes_of_loader(&routes, cs_loader_by_name("gpt_oss_streamed"), "m.experts", &sizes, 4));
     assert_int_equal(routes.n, 3 * 6); /* every expert, also those of other ranks */
     assert_string_equal(routes.items[6].tensor, "m.experts.1.w13_weight");
     assert_int_equal(routes.items[6].expert, 1);
     assert_int_equal(routes.items[6].module, 4);
-    assert_ok(cs_routes_of_loader(&routes, &cs_loader_gpt_oss_combined, "m.experts", &sizes, 4));
+    assert_ok(cs_routes_of_loader(&routes, cs_loader_by_name("gpt_oss_combined"), "m.experts", &sizes, 4));
     const struct cs_route *route = &routes.items[18];
     assert_string_equal(route->tensor, "m.experts.gate_up_proj_blocks");
     assert_int_equal(route->expert, -1);
@@ -357,6 +372,7 @@ int main(void) {
         cmocka_unit_test(the_released_streamed_loader_starts_behind_the_end),
         cmocka_unit_test(whole_blocks_that_do_not_fit_are_an_error),
         cmocka_unit_test(on_meta_a_loader_counts_and_records_nothing),
+        cmocka_unit_test(a_zeroing_policy_is_logged_for_what_it_zeroes),
         cmocka_unit_test(per_expert_mxfp4_loads_halves),
         cmocka_unit_test(per_expert_mxfp4_splits_weights_and_scales_each_on_its_own),
         cmocka_unit_test(routes_name_every_tensor_of_the_checkpoint),

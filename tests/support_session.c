@@ -4,7 +4,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/loader/loaders.h"
 #include "tests/support_session.h"
 
 static const struct cs_allocator_rule recognisable = {.fresh_cold = {CS_PATTERN_BYTE, COLD_GARBAGE},

@@ -7,7 +7,7 @@ return cs.scenario {
   note = "The intermediate size 96 is rounded up to 128, the hidden size 224 to 256: no checkpoint byte goes there.",
   model = models.gpt_oss_20b { layers = 2, experts = 4, hidden = 224, intermediate = 96 },
   method = "gpt_oss_mxfp4", backend = "flashinfer_trtllm",
-  policies = { "none", "record_and_fill" },
+  policies = { "record_and_fill" }, -- add --policy none to see the fault
   allocator = { fresh = "zero", recycle_up_to = "16KiB", recycled = "garbage" },
   run = function(s)
     s:cold_start "A"

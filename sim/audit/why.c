@@ -145,7 +145,7 @@ static void say_kind(struct text *text, const struct cs_first *first, bool is_st
 
 /* "w13_bias 2, w2_bias 2": what differs, by parameter name. */
 static const char *summary(struct cs_arena *arena, const struct cs_state *now, const struct cs_state *cold) {
-    enum { MOST_NAMES = 8 };
+    enum { MOST_NAMES = 16 };
     const char *names[MOST_NAMES], *line = NULL;
     int64_t n[MOST_NAMES] = {0}, all[MOST_NAMES] = {0};
     size_t n_names = 0;

@@ -17,7 +17,7 @@ static const struct cs_op operations[] = {
 
 /* Small buffers ask for a quick look: then the model is small too. */
 static struct cs_scenario scenario_of(const struct cs_bench *bench, const struct cs_bench_row *row) {
-    int64_t width = bench->bytes < 64 << 20 ? 96 : 720;
+    int64_t width = bench->bytes < 64 << 20 ? 96 : 736;
     return (struct cs_scenario){
         .file = "bench", .name = row->what, .method = "gpt_oss_mxfp4", .backend = "flashinfer_trtllm", .rounding = "released",
         .model = {.name = row->what, .layers = row->layers, .experts = row->experts, .hidden = width, .intermediate = width, .prefix = "model.",

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define INDEX "model.safetensors.index.json"
 #define AGAIN "download the folder again"
 
 struct index {
@@ -164,9 +163,9 @@ static enum cs_status find_only_file(struct cs_arena *arena, const char *folder,
             *only = path_in(arena, folder, item->d_name);
     }
     closedir(listing);
-    CS_REQUIRE(n > 0, CS_BAD_FILE, "%s: has neither " INDEX " nor a *.safetensors file: is it the right folder?",
+    CS_REQUIRE(n > 0, CS_BAD_FILE, "%s: has neither " CS_INDEX_NAME " nor a *.safetensors file: is it the right folder?",
                folder);
-    CS_REQUIRE(n == 1, CS_BAD_FILE, "%s: has %zu *.safetensors files and no " INDEX ": download it, or name one file",
+    CS_REQUIRE(n == 1, CS_BAD_FILE, "%s: has %zu *.safetensors files and no " CS_INDEX_NAME ": download it, or name one file",
                folder, n);
     CS_REQUIRE(*only, CS_NO_MEMORY, "%s: no memory for the path of its file", folder);
     return CS_OK;
@@ -174,7 +173,7 @@ static enum cs_status find_only_file(struct cs_arena *arena, const char *folder,
 
 static enum cs_status read_folder(struct index *index) {
     struct stat info;
-    index->path = path_in(&index->scratch, index->folder, INDEX);
+    index->path = path_in(&index->scratch, index->folder, CS_INDEX_NAME);
     CS_REQUIRE(index->path, CS_NO_MEMORY, "%s: no memory for the path of its index", index->folder);
     if (lstat(index->path, &info) == 0) return read_index(index); /* a link to nowhere is an error, not a lack */
     const char *only = NULL;

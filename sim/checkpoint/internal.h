@@ -48,6 +48,15 @@ enum cs_status cs_tensor_bits(enum cs_dtype dtype, int ndim, const int64_t *shap
 /* Appends a copy of `entry`, its name included, whose name must be new. */
 enum cs_status cs_checkpoint_append(struct cs_checkpoint *checkpoint, const struct cs_checkpoint_entry *entry);
 
+/* CS_BAD_FILE: what a failed write, rename or the like says; `error` is its errno. */
+enum cs_status cs_cannot_write(const char *path, int error);
+
+/* Writes one safetensors file from a source, with the metadata that publishers give to those of torch models. */
+enum cs_status cs_safetensors_stream(const char *path, const struct cs_checkpoint_entry *entries, size_t n,
+                                     const struct cs_byte_source *source);
+
+#define CS_INDEX_NAME "model.safetensors.index.json"
+
 /* Maps one safetensors file and appends its tensors in the order of its header. */
 enum cs_status cs_safetensors_read(struct cs_checkpoint *checkpoint, const char *path);
 

@@ -40,9 +40,10 @@ static enum cs_status describe(json_t *header, const char *path, const struct cs
     return CS_OK;
 }
 
-/* `*text` is the header with its padding, for free(). */
-static enum cs_status make_header(const char *path, const struct cs_checkpoint_entry *entries, size_t n, char **text) {
-    json_t *header = json_object();
+/* `*text` is the header with its padding, for free(). `format`: whose tensors they are, "pt"; NULL: no metadata. */
+static enum cs_status make_header(const char *path, const struct cs_checkpoint_entry *entries, size_t n,
+                                  const char *format, char **text) {
+    json_t *header = format ? json_pack("{s:{s:s}}", CS_METADATA_KEY, "format", format) : json_object();
     CS_REQUIRE(header, CS_NO_MEMORY, "%s: no memory for the header", path);
     enum cs_status status = CS_OK;
     size_t end = 0;
@@ -56,20 +57,52 @@ static enum cs_status make_header(const char *path, const struct cs_checkpoint_e
     CS_REQUIRE(*text, CS_NO_MEMORY, "%s: no memory for the header", path);
     memset(*text + length, ' ', padded - length);
     (*text)[padded] = '\0';
-    return CS_OK;
+    if (padded <= CS_HEADER_LIMIT) return CS_OK;
+    free(*text);
+    return cs_fail(CS_BAD_VALUE, "%s: header of %zu bytes, the format's limit is %d: write several files", path, padded,
+                   CS_HEADER_LIMIT);
 }
 
 /* ---- file ---- */
 
 static bool put(FILE *out, const void *bytes, size_t size) { return size == 0 || fwrite(bytes, 1, size, out) == size; }
 
-static bool put_all(FILE *out, const char *header, const struct cs_checkpoint_entry *entries, const void *const *bytes,
-                    size_t n) {
+enum cs_status cs_cannot_write(const char *path, int error) {
+    return cs_fail(CS_BAD_FILE, "%s: cannot be written: %s: check the folder, its permissions and the free space", path,
+                   strerror(error));
+}
+
+static enum cs_status put_header(FILE *out, const char *path, const char *header) {
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)strlen(header) >> 8 * i);
     bool is_written = put(out, length, sizeof length) && put(out, header, strlen(header));
-    for (size_t i = 0; i < n && is_written; i++) is_written = put(out, bytes[i], entries[i].bytes);
-    return is_written;
+    return is_written ? CS_OK : cs_cannot_write(path, errno);
+}
+
+/* What a file is made of: bytes in memory, or those of a source. */
+struct payload {
+    const struct cs_checkpoint_entry *entries;
+    size_t n;
+    const void *const *bytes;
+    const struct cs_byte_source *source;
+    void *chunk;
+};
+
+static enum cs_status put_entry(FILE *out, const char *path, const struct payload *payload, size_t index) {
+    const struct cs_checkpoint_entry *entry = &payload->entries[index];
+    if (payload->bytes) return put(out, payload->bytes[index], entry->bytes) ? CS_OK : cs_cannot_write(path, errno);
+    for (size_t first = 0; first < entry->bytes; first += CS_CHUNK_BYTES) {
+        size_t left = entry->bytes - first, size = left < CS_CHUNK_BYTES ? left : CS_CHUNK_BYTES;
+        CS_TRY(payload->source->read(payload->source->context, entry, first, size, payload->chunk));
+        if (!put(out, payload->chunk, size)) return cs_cannot_write(path, errno);
+    }
+    return CS_OK;
+}
+
+static enum cs_status put_all(FILE *out, const char *path, const char *header, const struct payload *payload) {
+    CS_TRY(put_header(out, path, header));
+    for (size_t i = 0; i < payload->n; i++) CS_TRY(put_entry(out, path, payload, i));
+    return CS_OK;
 }
 
 /* A new file next to `path`; `*temporary` is its name, for free(). Not mkstemp: the file keeps the usual permissions.
@@ -92,33 +125,38 @@ static FILE *create_beside(const char *path, char **temporary) {
     return out;
 }
 
-static enum cs_status write_file(const char *path, const char *header, const struct cs_checkpoint_entry *entries,
-                                 const void *const *bytes, size_t n) {
+static enum cs_status write_file(const char *path, const char *header, const struct payload *payload) {
     char *temporary = NULL;
     FILE *out = create_beside(path, &temporary);
-    int error = out ? 0 : errno;
+    enum cs_status status = out ? put_all(out, path, header, payload) : cs_cannot_write(path, errno);
     if (out) {
-        if (!put_all(out, header, entries, bytes, n)) error = errno;
-        if (fclose(out) != 0 && !error) error = errno;
-        if (!error && rename(temporary, path) != 0) error = errno;
-        if (error) unlink(temporary);
+        if (fclose(out) != 0 && status == CS_OK) status = cs_cannot_write(path, errno);
+        if (status == CS_OK && rename(temporary, path) != 0) status = cs_cannot_write(path, errno);
+        if (status != CS_OK) unlink(temporary);
     }
     free(temporary);
-    CS_REQUIRE(!error, CS_BAD_FILE, "%s: cannot be written: %s: check the folder, its permissions and the free space",
-               path, strerror(error));
-    return CS_OK;
+    return status;
 }
 
 enum cs_status cs_safetensors_write(const char *path, const struct cs_checkpoint_entry *entries,
                                     const void *const *bytes, size_t n) {
+    const struct payload payload = {.entries = entries, .n = n, .bytes = bytes};
     char *header = NULL;
-    CS_TRY(make_header(path, entries, n, &header));
-    enum cs_status status = CS_OK;
-    if (strlen(header) > CS_HEADER_LIMIT)
-        status = cs_fail(CS_BAD_VALUE, "%s: header of %zu bytes, the format's limit is %d: write several files", path,
-                         strlen(header), CS_HEADER_LIMIT);
-    else
-        status = write_file(path, header, entries, bytes, n);
+    CS_TRY(make_header(path, entries, n, NULL, &header));
+    enum cs_status status = write_file(path, header, &payload);
+    free(header);
+    return status;
+}
+
+enum cs_status cs_safetensors_stream(const char *path, const struct cs_checkpoint_entry *entries, size_t n,
+                                     const struct cs_byte_source *source) {
+    struct payload payload = {.entries = entries, .n = n, .source = source};
+    char *header = NULL;
+    CS_TRY(make_header(path, entries, n, "pt", &header));
+    payload.chunk = malloc(CS_CHUNK_BYTES);
+    enum cs_status status = payload.chunk ? write_file(path, header, &payload)
+                                          : cs_fail(CS_NO_MEMORY, "%s: no memory for %d bytes", path, CS_CHUNK_BYTES);
+    free(payload.chunk);
     free(header);
     return status;
 }

@@ -4,23 +4,41 @@
 
 #include "sim/session/session.h"
 
+struct cs_path {
+    const char *text;
+    bool is_named; /* on the command line itself, not found below a folder */
+};
+
 struct cs_paths {
     size_t n, capacity;
-    const char **items;
+    struct cs_path *items;
 };
 
 /* Scripts that `word` names: a file itself, or every *.lua below a folder, sorted by path. Folders named models hold what
  * scenarios require and are left out, as are hidden files; links to folders are not followed. Appends to `paths`. */
 enum cs_status cs_find_scripts(const char *word, struct cs_arena *arena, struct cs_paths *paths);
 
+/* Scenarios with this tag take minutes: a folder leaves them out unless the tag is asked for. */
+#define CS_FULL_TAG "full"
+
+/* Which scenarios a run wants: all conditions hold. */
+struct cs_selection {
+    const char *filter; /* their names contain it; NULL: any name */
+    size_t n_tags;
+    const char **tags; /* they have every one */
+};
+
 struct cs_scenarios {
     size_t n, capacity;
     struct cs_scenario *items;
+    size_t n_left_out; /* tagged full, and otherwise wanted */
+    size_t n_tags, tags_capacity;
+    const char **tags; /* of every script that was read, each once */
 };
 
-/* Loads every script and keeps the scenarios whose name contains `filter` (NULL: all). Stops at the first bad script. */
-enum cs_status cs_load_scenarios(const struct cs_paths *paths, const char *filter, struct cs_arena *arena,
-                                 struct cs_scenarios *scenarios);
+/* Loads every script and keeps what is wanted. Stops at the first bad script. */
+enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection,
+                                 struct cs_arena *arena, struct cs_scenarios *scenarios);
 
 /* "A=DIR": checkpoint A of every scenario that has one is what lies at DIR now. CS_BAD_USAGE when none has it. */
 enum cs_status cs_override_checkpoint(struct cs_scenarios *scenarios, const char *text, struct cs_arena *arena);

@@ -14,12 +14,13 @@
 
 static enum cs_status no_memory(const char *what) { return cs_fail(CS_NO_MEMORY, "no memory for %s", what); }
 
-static enum cs_status add_path(struct cs_paths *paths, const char *path, struct cs_arena *arena) {
+static enum cs_status add_path(struct cs_paths *paths, const char *path, bool is_named, struct cs_arena *arena) {
     void *items = paths->items;
-    const char **slot = cs_arena_grow(arena, &items, paths->n, &paths->capacity, sizeof *slot);
+    struct cs_path *slot = cs_arena_grow(arena, &items, paths->n, &paths->capacity, sizeof *slot);
     if (!slot || !path) return no_memory("the list of scripts");
+    *slot = (struct cs_path){path, is_named};
     paths->items = items;
-    paths->items[paths->n++] = path;
+    paths->n++;
     return CS_OK;
 }
 
@@ -37,7 +38,7 @@ static enum cs_status visit(const char *folder, const char *name, struct cs_aren
     if (!path) return no_memory("the list of scripts");
     CS_REQUIRE(lstat(path, &found) == 0, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
     if (S_ISDIR(found.st_mode)) return cs_text_equal(name, "models") ? CS_OK : search_folder(path, arena, paths);
-    return is_script(name) ? add_path(paths, path, arena) : CS_OK;
+    return is_script(name) ? add_path(paths, path, false, arena) : CS_OK;
 }
 
 static enum cs_status search_folder(const char *folder, struct cs_arena *arena, struct cs_paths *paths) {
@@ -50,12 +51,14 @@ static enum cs_status search_folder(const char *folder, struct cs_arena *arena, 
     return status;
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int by_text(const void *a, const void *b) {
+    return strcmp(((const struct cs_path *)a)->text, ((const struct cs_path *)b)->text);
+}
 
 enum cs_status cs_find_scripts(const char *word, struct cs_arena *arena, struct cs_paths *paths) {
     struct stat found;
     CS_REQUIRE(stat(word, &found) == 0, CS_BAD_FILE, "cannot read \"%s\": %s", word, strerror(errno));
-    if (!S_ISDIR(found.st_mode)) return add_path(paths, word, arena);
+    if (!S_ISDIR(found.st_mode)) return add_path(paths, word, true, arena);
     size_t before = paths->n;
     CS_TRY(search_folder(word, arena, paths));
     if (paths->n > before) qsort(paths->items + before, paths->n - before, sizeof *paths->items, by_text);
@@ -64,18 +67,57 @@ enum cs_status cs_find_scripts(const char *word, struct cs_arena *arena, struct 
 
 /* ---- scenarios ---- */
 
-enum cs_status cs_load_scenarios(const struct cs_paths *paths, const char *filter, struct cs_arena *arena,
-                                 struct cs_scenarios *scenarios) {
+static bool contains(const char *const *words, size_t n, const char *word) {
+    for (size_t i = 0; i < n; i++)
+        if (cs_text_equal(words[i], word)) return true;
+    return false;
+}
+
+static bool has_tag(const struct cs_scenario *scenario, const char *tag) { return contains(scenario->tags, scenario->n_tags, tag); }
+
+static bool is_wanted(const struct cs_selection *selection, const struct cs_scenario *scenario) {
+    if (selection->filter && !strstr(scenario->name, selection->filter)) return false;
+    for (size_t i = 0; i < selection->n_tags; i++)
+        if (!has_tag(scenario, selection->tags[i])) return false;
+    return true;
+}
+
+static bool is_left_out(const struct cs_selection *selection, const struct cs_path *path, const struct cs_scenario *scenario) {
+    return !path->is_named && has_tag(scenario, CS_FULL_TAG) && !contains(selection->tags, selection->n_tags, CS_FULL_TAG);
+}
+
+static enum cs_status note_tags(struct cs_scenarios *scenarios, const struct cs_scenario *scenario, struct cs_arena *arena) {
+    for (size_t i = 0; i < scenario->n_tags; i++) {
+        if (contains(scenarios->tags, scenarios->n_tags, scenario->tags[i])) continue;
+        void *items = scenarios->tags;
+        const char **slot = cs_arena_grow(arena, &items, scenarios->n_tags, &scenarios->tags_capacity, sizeof *slot);
+        if (!slot) return no_memory("tags");
+        *slot = scenario->tags[i];
+        scenarios->tags = items;
+        scenarios->n_tags++;
+    }
+    return CS_OK;
+}
+
+static enum cs_status add_scenario(struct cs_scenarios *scenarios, const struct cs_scenario *scenario, struct cs_arena *arena) {
+    void *items = scenarios->items;
+    struct cs_scenario *slot = cs_arena_grow(arena, &items, scenarios->n, &scenarios->capacity, sizeof *slot);
+    if (!slot) return no_memory("scenarios");
+    *slot = *scenario;
+    scenarios->items = items;
+    scenarios->n++;
+    return CS_OK;
+}
+
+enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection,
+                                 struct cs_arena *arena, struct cs_scenarios *scenarios) {
     for (size_t i = 0; i < paths->n; i++) {
         struct cs_scenario scenario = {0};
-        CS_TRY(cs_script_load(paths->items[i], arena, &scenario));
-        if (filter && !strstr(scenario.name, filter)) continue;
-        void *items = scenarios->items;
-        struct cs_scenario *slot = cs_arena_grow(arena, &items, scenarios->n, &scenarios->capacity, sizeof *slot);
-        if (!slot) return no_memory("scenarios");
-        *slot = scenario;
-        scenarios->items = items;
-        scenarios->n++;
+        CS_TRY(cs_script_load(paths->items[i].text, arena, &scenario));
+        CS_TRY(note_tags(scenarios, &scenario, arena));
+        if (!is_wanted(selection, &scenario)) continue;
+        if (is_left_out(selection, &paths->items[i], &scenario)) scenarios->n_left_out++;
+        else CS_TRY(add_scenario(scenarios, &scenario, arena));
     }
     return CS_OK;
 }

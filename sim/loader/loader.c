@@ -20,6 +20,15 @@ static int64_t experts_of(const struct cs_load_call *call, const struct cs_view 
     return has_experts ? view->shape[0] : 1;
 }
 
+/* A policy that zeroes does so at once, for the experts that the call loads. */
+static enum cs_status note_zeroes(const struct cs_padding_site *site, const struct cs_region *region, const struct cs_rank *rank) {
+    struct cs_view zeroed = cs_region_view(region, &site->view);
+    bool is_one_expert = site->n_experts > 1 && site->expert >= 0;
+    if (is_one_expert) CS_TRY(cs_view_narrow(&zeroed, 0, site->expert, 1));
+    cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_ZERO, .who = rank->policy->name, .what = site->name, .destination = zeroed});
+    return CS_OK;
+}
+
 static enum cs_status tell_policy(struct cs_load_call *call, struct cs_param *param, const char *name, bool is_parameter, bool is_registered,
                                   const struct cs_region *region) {
     struct cs_module *module = call->module;
@@ -30,9 +39,7 @@ static enum cs_status tell_policy(struct cs_load_call *call, struct cs_param *pa
         .is_parameter = is_parameter, .is_registered = is_registered, .has_warned = &param->has_warned,
     };
     bool zeroes = !rank->policy->before_post_load && param->view.storage->kind == CS_STORAGE_MEMORY;
-    if (zeroes)
-        cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_ZERO, .who = rank->policy->name, .what = name,
-                                                      .destination = cs_region_view(region, &param->view)});
+    if (zeroes) CS_TRY(note_zeroes(&site, region, rank));
     return rank->policy->on_narrowed(&site, region);
 }
 

@@ -109,6 +109,9 @@ enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *ro
 enum cs_status cs_routes_of_loader(struct cs_routes *routes, const struct cs_loader *loader, const char *prefix,
                                    const struct cs_sizes *sizes, size_t module);
 
+/* Loaders without a table, for tensors that no method loads. */
+extern const struct cs_loader cs_loader_default, cs_loader_toy;
+
 extern const struct cs_loader *const cs_loaders[];
 extern const size_t cs_n_loaders;
 const struct cs_loader *cs_loader_by_name(const char *name);

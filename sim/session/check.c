@@ -47,6 +47,8 @@ static enum cs_status check_method(const struct cs_scenario *scenario) {
     bool has_experts = routed_experts(&scenario->model) != NULL;
     CS_REQUIRE(has_experts == (scenario->method != NULL), CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, scenario->line,
                has_experts ? "the model has routed experts: name a method and a backend" : "method: the model has no routed experts");
+    CS_REQUIRE(scenario->method || (!scenario->loader && !scenario->backend), CS_BAD_SCRIPT, "%s:%d: %s: the model has no routed experts and no method",
+               scenario->file, scenario->line, scenario->loader ? "loader" : "backend");
     if (!scenario->method) return CS_OK;
     const char *names[MOST_NAMES];
     for (size_t i = 0; i < cs_n_methods && i < MOST_NAMES; i++) names[i] = cs_methods[i]->name;
@@ -145,8 +147,10 @@ static enum cs_status check_box(const struct cs_scenario *scenario, const struct
     for (int d = 0; d < CS_NDIM; d++) {
         bool is_inside = d < ndim ? box->start[d] >= 0 && box->length[d] > 0 && box->start[d] <= shape[d] && box->length[d] <= shape[d] - box->start[d]
                                   : box->start[d] == 0 && box->length[d] == 0;
+        int64_t end;
+        if (__builtin_add_overflow(box->start[d], box->length[d], &end)) end = INT64_MAX;
         CS_REQUIRE(is_inside, CS_BAD_SCRIPT, "%s:%d: %s of %s: dimension %d: [%" PRId64 ", %" PRId64 ") is outside of the parameter's extent %" PRId64, scenario->file,
-                   call->line, what, call->param, d, box->start[d], box->start[d] + box->length[d], d < ndim ? shape[d] : 0);
+                   call->line, what, call->param, d, box->start[d], end, d < ndim ? shape[d] : 0);
         if (d < ndim) *numel *= box->length[d];
     }
     return CS_OK;

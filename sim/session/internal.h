@@ -2,7 +2,6 @@
 #ifndef CS_SESSION_INTERNAL_H
 #define CS_SESSION_INTERNAL_H
 
-#include "sim/loader/loaders.h"
 #include "sim/session/session.h"
 
 /* Fills session->model: every module of every rank with its sizes (resolve.c). */

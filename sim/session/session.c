@@ -113,9 +113,9 @@ enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op
     for (size_t r = 0; status == CS_OK && r < session->n_ranks; r++) {
         bool is_here = session->config.only_rank < 0 || session->config.only_rank == (int)r;
         if (is_here) status = run_rank(session, driver, op, &arrivals, &session->ranks[r]);
+        session->is_unusable = status != CS_OK;
     }
     cs_arena_release(&scratch);
-    session->is_unusable = status != CS_OK;
     note_peak(session);
     return status;
 }

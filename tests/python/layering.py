@@ -12,7 +12,7 @@ import sys
 
 # The folders of sim/, from the ground floor up: each may use what stands before it, never what stands behind.
 ORDER = """base tensor device checkpoint padding model method loader driver session audit fuzz script report conform
-           cli""".split()
+           bench cli""".split()
 DEVICES = {"ref", "gpu"}  # byte work: they see the first three folders, and sim/ never includes them
 DEVICES_SEE = {"base", "tensor", "device"}
 NAMES_DEVICES = "sim/device/devices.c"  # the one file of sim/ that knows them, by an extern declaration

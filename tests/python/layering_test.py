@@ -23,7 +23,7 @@ HOUSE = {
     "ref/ref.h": '#include "sim/device/device.h"\n',
     "ref/fill.c": '#include "ref/ref.h"\n',
     "tests/method_test.c": '#include "sim/method/methods.h"\n',  # tests may look inside
-    "README.md": "See /tmp/x and build/work/.\n",
+    "README.md": "See /tmp/x and build/home/.\n",
 }
 
 

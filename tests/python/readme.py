@@ -128,8 +128,10 @@ def folders_in(folder):
 
 def check_complete(source, player):
     def check(document, names):
-        text = (source / document).read_text(encoding="utf-8")
-        missing = sorted({name for name in names if not re.search(rf"(?<![\w.:]){re.escape(name)}(?!\w)", text)})
+        """Each name stands in a `code span`, alone or among other words."""
+        text = re.sub(r"^```.*?^```$", "", (source / document).read_text(encoding="utf-8"), flags=re.M | re.S)
+        words = {word for span in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"[\w.:/-]+", span)}
+        missing = sorted(set(names) - words)
         if missing:
             raise Wrong(f"{document} says nothing about {', '.join(missing)}")
 

@@ -1,0 +1,119 @@
+/* One scenario: every policy, on one device or the best one, repeated when that was asked for. */
+#include "sim/cli/run.h"
+
+/* The verdict that is being made. */
+struct task {
+    const struct cs_run *run;
+    const struct cs_scenario *scenario;
+    const char *policy;
+    const struct cs_device *device;
+    const struct cs_run_listener *listener;
+    size_t n_done, n_repeated; /* verdicts before this one; repetitions of this one that are done */
+    int64_t bytes;             /* moved by what is done */
+    int64_t bytes_now;         /* by the repetition that runs */
+};
+
+uint64_t cs_run_seed(const struct cs_run *run, const struct cs_scenario *scenario) { return run->has_seed ? run->seed : scenario->seed; }
+
+size_t cs_run_n_policies(const struct cs_run *run, const struct cs_scenario *scenario) { return run->policy ? 1 : scenario->n_policies; }
+
+const char *cs_run_policy(const struct cs_run *run, const struct cs_scenario *scenario, size_t index) {
+    return run->policy ? run->policy : scenario->policies[index];
+}
+
+bool cs_run_stops_after(const struct cs_run *run, const struct cs_verdict *verdict) {
+    return run->stops_early && (verdict->status == CS_FAILED || verdict->status == CS_MISTRUSTED);
+}
+
+/* A verdict that is not the audit's. */
+static struct cs_verdict plain_verdict(const struct task *task, enum cs_verdict_status status, const char *reason) {
+    const struct cs_scenario *scenario = task->scenario;
+    int n_ranks = scenario->tp > scenario->ep ? scenario->tp : scenario->ep;
+    return (struct cs_verdict){.scenario = scenario, .device = task->device->name, .policy = task->policy,
+                               .seed = cs_run_seed(task->run, scenario), .status = status, .reason = reason,
+                               .line = scenario->line, .n_ranks = n_ranks > 0 ? (size_t)n_ranks : 1};
+}
+
+static void tell_progress(void *context, int64_t done, int64_t total, int64_t bytes) {
+    struct task *task = context;
+    double share = total > 0 ? (double)done / (double)total : 0;
+    task->bytes_now = bytes;
+    task->listener->progress(task->listener->context,
+                             (double)task->n_done + ((double)task->n_repeated + share) / (double)task->run->n_repeats, task->bytes + bytes);
+}
+
+/* What nobody implements is a failure, never a silent skip (R8.4); so is a refusal that no expectation foresaw. */
+static enum cs_status judge(struct task *task, struct cs_arena *arena, struct cs_verdict *verdict) {
+    struct cs_audit_options options = {.device = task->device, .policy = task->policy, .seed = cs_run_seed(task->run, task->scenario),
+                                       .progress = tell_progress, .progress_context = task};
+    enum cs_status status = cs_audit_scenario(task->scenario, &options, arena, verdict);
+    if (status == CS_UNSUPPORTED || status == CS_REFUSED) {
+        const char *reason = cs_arena_format(arena, "%s: %s", cs_status_name(status), cs_error_text());
+        *verdict = plain_verdict(task, CS_FAILED, reason);
+        if (status == CS_REFUSED) verdict->refused_reason = reason;
+        return CS_OK;
+    }
+    CS_REQUIRE(status == CS_OK, status, "%s, policy %s, device %s: %s", task->scenario->name, task->policy, task->device->name, cs_error_text());
+    return CS_OK;
+}
+
+/* Another run of the same verdict; what differs, in words, or NULL. A file that is bad only now differs too. */
+static enum cs_status judge_again(struct task *task, struct cs_arena *arena, const struct cs_verdict *first, const char **difference) {
+    struct cs_arena scratch = {0};
+    struct cs_verdict again;
+    enum cs_status status = judge(task, &scratch, &again);
+    bool is_ours = status == CS_NO_MEMORY || status == CS_INTERNAL;
+    if (status == CS_OK) *difference = cs_report_difference(first, &again, arena);
+    else if (!is_ours) *difference = cs_arena_format(arena, "it ran, then: %s", cs_error_text());
+    cs_arena_release(&scratch);
+    return is_ours ? status : CS_OK;
+}
+
+static enum cs_status judge_all(struct task *task, struct cs_arena *arena, struct cs_verdict *verdict) {
+    CS_TRY(judge(task, arena, verdict));
+    size_t n = task->run->n_repeats;
+    for (size_t i = 2; i <= n; i++) {
+        const char *difference = NULL;
+        task->n_repeated = i - 1;
+        task->bytes += task->bytes_now;
+        CS_TRY(judge_again(task, arena, verdict, &difference));
+        if (!difference) continue;
+        verdict->status = CS_FAILED;
+        verdict->reason = cs_arena_format(arena, "flaky: repetition %zu of %zu differs from the first: %s", i, n, difference);
+        break;
+    }
+    return CS_OK;
+}
+
+static enum cs_status run_on_device(struct task *task, struct cs_arena *arena, bool *stops) {
+    struct cs_verdict verdict = {0};
+    task->n_repeated = 0;
+    CS_TRY(judge_all(task, arena, &verdict));
+    task->bytes += task->bytes_now;
+    task->n_done++;
+    *stops = cs_run_stops_after(task->run, &verdict);
+    return task->listener->verdict(task->listener->context, &verdict);
+}
+
+/* Automatic: the first device that is there; those before it are skipped, with their reason (R8.5). */
+static enum cs_status run_automatic(struct task *task, struct cs_arena *arena, bool *stops) {
+    for (size_t i = 0; i < cs_n_devices; i++) {
+        task->device = cs_devices[i];
+        const char *unavailable = task->device->unavailable ? task->device->unavailable() : "";
+        if (!*unavailable) return run_on_device(task, arena, stops);
+        struct cs_verdict verdict = plain_verdict(task, CS_SKIPPED, unavailable);
+        CS_TRY(task->listener->verdict(task->listener->context, &verdict));
+    }
+    return cs_fail(CS_INTERNAL, "no device is available");
+}
+
+enum cs_status cs_run_scenario(const struct cs_run *run, const struct cs_scenario *scenario, struct cs_arena *arena,
+                               const struct cs_run_listener *listener) {
+    struct task task = {.run = run, .scenario = scenario, .device = run->device, .listener = listener};
+    bool stops = false;
+    for (size_t i = 0; !stops && i < cs_run_n_policies(run, scenario); i++) {
+        task.policy = cs_run_policy(run, scenario, i);
+        CS_TRY(run->device ? run_on_device(&task, arena, &stops) : run_automatic(&task, arena, &stops));
+    }
+    return CS_OK;
+}

@@ -1,0 +1,99 @@
+/* The command line of `run`. */
+#include "sim/cli/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_JOBS = 256, MOST_REPEATS = 1000000 };
+
+const struct cs_option cs_run_options[] = {
+    {"device", 0, "ref|auto", false, "the device that does the byte work; auto: the best one that is there (default: ref)"},
+    {"policy", 0, "P", false, "run under this padding policy instead of the scenario's"},
+    {"checkpoint", 0, "NAME=DIR", true, "take the scenario's checkpoint NAME from a folder"},
+    {"seed", 0, "N", false, "seed of garbage and shuffling, decimal or 0x… (default: the scenario's)"},
+    {"filter", 'k', "SUBSTRING", false, "only scenarios whose name contains it"},
+    {"tag", 0, "T", true, "only scenarios that have the tag; folders leave out those tagged full unless it is asked for"},
+    {"fail-fast", 'x', NULL, false, "stop after the first failure"},
+    {"repeat", 0, "N", false, "run each verdict N times; a repetition that differs is a failure"},
+    {"jobs", 'j', "N", false, "run N scenarios at once, each in a process of its own (default: 1)"},
+    {"json", 0, "FILE", false, "write the JSON report too; \"-\": to stdout, and the text to stderr"},
+    {"color", 0, "auto|always|never", false, "colour the text; auto: on a terminal, unless NO_COLOR is set"},
+    {"quiet", 'q', NULL, false, "no progress on stderr"},
+    {0},
+};
+
+static enum cs_status set_device(struct cs_run *run, const char *name) {
+    const char *names[16] = {"auto"};
+    size_t n = 1;
+    for (size_t i = 0; i < cs_n_devices && n < CS_COUNT(names); i++) names[n++] = cs_devices[i]->name;
+    if (cs_text_equal(name, "auto")) return CS_OK;
+    run->device = cs_device_by_name(name);
+    if (!run->device) return cs_cli_unknown("device", name, names, n);
+    const char *unavailable = run->device->unavailable ? run->device->unavailable() : "";
+    CS_REQUIRE(!*unavailable, CS_UNSUPPORTED, "device \"%s\" is not available: %s", name, unavailable);
+    return CS_OK;
+}
+
+static enum cs_status set_policy(struct cs_run *run, const char *name) {
+    const char *names[16];
+    size_t n = 0;
+    for (size_t i = 0; i < cs_n_policies && n < CS_COUNT(names); i++) names[n++] = cs_policies[i].name;
+    if (name && !cs_policy_by_name(name)) return cs_cli_unknown("policy", name, names, n);
+    run->policy = name;
+    return CS_OK;
+}
+
+static enum cs_status set_count(const struct cs_run *run, const char *option, size_t most, size_t *count) {
+    const char *text = cs_options_value(&run->options, option);
+    *count = 1;
+    if (!text) return CS_OK;
+    size_t n = strspn(text, "0123456789");
+    unsigned long value = n > 0 && n < 9 && !text[n] ? strtoul(text, NULL, 10) : 0;
+    CS_REQUIRE(value >= 1 && value <= most, CS_BAD_USAGE, "--%s wants a number from 1 to %zu, found \"%s\"", option, most, text);
+    *count = value;
+    return CS_OK;
+}
+
+static enum cs_status set_colour(struct cs_run *run, const char *when) {
+    static const char *const names[] = {"auto", "always", "never"};
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    bool is_wanted = !(no_color && *no_color) && !(term && cs_text_equal(term, "dumb"));
+    if (!when || cs_text_equal(when, "auto")) run->is_coloured = is_wanted && isatty(fileno(run->text));
+    else if (cs_text_equal(when, "always")) run->is_coloured = true;
+    else if (!cs_text_equal(when, "never")) return cs_cli_unknown("--color", when, names, CS_COUNT(names));
+    return CS_OK;
+}
+
+/* A report that has no folder to lie in should not wait for the end of a long run to say so. */
+static enum cs_status check_json(struct cs_run *run, const char *path) {
+    if (!path || cs_text_equal(path, "-")) return CS_OK;
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) + 1 : 1;
+    const char *folder = cs_arena_format(&run->arena, "%.*s", length, slash ? path : ".");
+    struct stat found;
+    CS_REQUIRE(folder, CS_NO_MEMORY, "no memory for \"%s\"", path);
+    CS_REQUIRE(*path && stat(folder, &found) == 0 && S_ISDIR(found.st_mode), CS_BAD_FILE,
+               "--json \"%s\": there is no folder \"%s\"", path, folder);
+    CS_REQUIRE(stat(path, &found) != 0 || !S_ISDIR(found.st_mode), CS_BAD_FILE, "--json \"%s\" is a folder", path);
+    return CS_OK;
+}
+
+enum cs_status cs_run_settings(struct cs_run *run, int argc, char **argv) {
+    CS_TRY(cs_options_parse(&run->options, cs_run_options, argc, argv, &run->arena));
+    const char *json = cs_options_value(&run->options, "json");
+    const char *device = cs_options_value(&run->options, "device");
+    run->text = json && cs_text_equal(json, "-") ? stderr : stdout;
+    run->stops_early = cs_options_value(&run->options, "fail-fast") != NULL;
+    CS_TRY(set_device(run, device ? device : "ref"));
+    CS_TRY(set_policy(run, cs_options_value(&run->options, "policy")));
+    CS_TRY(cs_cli_seed(cs_options_value(&run->options, "seed"), &run->has_seed, &run->seed));
+    CS_TRY(set_count(run, "repeat", MOST_REPEATS, &run->n_repeats));
+    CS_TRY(set_count(run, "jobs", MOST_JOBS, &run->n_jobs));
+    CS_TRY(set_colour(run, cs_options_value(&run->options, "color")));
+    CS_TRY(check_json(run, json));
+    CS_REQUIRE(run->options.n_words > 0, CS_BAD_USAGE, "run what? name a scenario file or a folder of them");
+    return CS_OK;
+}
