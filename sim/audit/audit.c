@@ -71,7 +71,7 @@ static enum cs_status add_cold_module(struct audit *audit, const struct cs_sessi
     struct cs_session session;
     size_t before = state->n;
     enum cs_status status = cs_cold_session(&config, audit->checkpoint, &session);
-    if (status == CS_OK) status = cs_state_capture(&session, state);
+    if (status == CS_OK) status = cs_state_capture(&session, true, state);
     for (size_t i = before; i < state->n; i++) {
         state->entries[i].module = module;
         state->entries[i].spec = spec; /* its own went with the session */
@@ -120,7 +120,8 @@ static enum cs_status plan_passes(struct audit *audit) {
         else if (!expects_refusal(audit, op)) CS_TRY(note_cold(audit, cold_policy_of(audit, op)));
     }
     for (const struct cold *cold = audit->colds; cold; cold = cold->next) n_servers += 2;
-    audit->modules_total = n_servers * (int64_t)(audit->live.model.n_ranks * audit->live.model.n_modules);
+    size_t n_ranks = audit->scenario->has_only_rank ? 1 : audit->live.model.n_ranks;
+    audit->modules_total = n_servers * (int64_t)(n_ranks * audit->live.model.n_modules);
     return CS_OK;
 }
 
@@ -145,7 +146,7 @@ static enum cs_status run_garbage(struct audit *audit) {
     for (size_t i = 0; status == CS_OK && i < audit->scenario->n_ops; i++) {
         const struct cs_op *op = &audit->scenario->ops[i];
         audit->garbage[i].arena = &audit->scratch;
-        status = op->kind == CS_OP_EXPECT ? cs_state_capture(&session, &audit->garbage[i]) : cs_session_run(&session, op);
+        status = op->kind == CS_OP_EXPECT ? cs_state_capture(&session, true, &audit->garbage[i]) : cs_session_run(&session, op);
     }
     close_session(audit, &session);
     return status == CS_NO_MEMORY || status == CS_INTERNAL ? status : CS_OK;
@@ -175,7 +176,7 @@ static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     audit->checkpoint = op->checkpoint;
     bool is_start = op->kind == CS_OP_COLD_START;
     enum cs_status status = cs_session_run(&audit->live, op);
-    if (status == CS_OK) return is_start ? cs_state_capture(&audit->live, &audit->own_cold) : CS_OK;
+    if (status == CS_OK) return is_start ? cs_state_capture(&audit->live, false, &audit->own_cold) : CS_OK;
     const struct cs_expected *expected = judged_by(audit, op);
     if (!is_refusal(status) || (is_start && !(expected && expected->is_refused))) return status;
     audit->refusal = cs_arena_text(audit->arena, cs_error_text());
@@ -236,7 +237,7 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     const struct cold *cold = find_cold(audit, cold_policy);
     const struct cs_state *garbage = &audit->garbage[op - audit->scenario->ops];
     struct cs_state now = {.arena = &audit->scratch};
-    CS_TRY(cs_state_capture(&audit->live, &now));
+    CS_TRY(cs_state_capture(&audit->live, true, &now));
     add_digests(&verdict->digest, &now);
     add_digests(&verdict->digest, &cold->declared);
     const struct cs_entry *first;

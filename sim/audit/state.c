@@ -1,6 +1,6 @@
 #include "sim/audit/state.h"
 
-static enum cs_status add(struct cs_state *state, struct cs_session *session, const struct cs_entry *entry, const struct cs_view *view) {
+static enum cs_status add(struct cs_state *state, const struct cs_device *device, const struct cs_entry *entry, const struct cs_view *view) {
     struct cs_entry *added = cs_arena_grow(state->arena, (void **)&state->entries, state->n, &state->capacity, sizeof *added);
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for a state of %zu tensors", state->n);
     *added = *entry;
@@ -8,8 +8,8 @@ static enum cs_status add(struct cs_state *state, struct cs_session *session, co
     added->storage_id = view->storage->id;
     added->byte_offset = cs_view_byte_offset(view);
     state->n++;
-    if (view->storage->kind != CS_STORAGE_MEMORY) return CS_OK;
-    return cs_device_digest(session->config.device, view, &added->digest);
+    bool has_bytes = device && view->storage->kind == CS_STORAGE_MEMORY;
+    return has_bytes ? cs_device_digest(device, view, &added->digest) : CS_OK;
 }
 
 static bool is_registered_storage(const struct cs_rank *rank, const struct cs_storage *storage) {
@@ -36,31 +36,32 @@ static bool is_listed(const struct cs_module *module, size_t side) {
     return false;
 }
 
-static enum cs_status capture_module(struct cs_session *session, struct cs_module *module, size_t index, struct cs_state *state) {
+/* NULL device: no digests. */
+static enum cs_status capture_module(const struct cs_device *device, struct cs_module *module, size_t index, struct cs_state *state) {
     struct cs_entry entry = {.rank = module->rank->index, .module = index, .spec = module->spec};
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];
         if (!slot->param) continue;
         entry.kind = slot->kind == CS_PLAIN_TENSOR ? CS_ENTRY_SIDE : CS_ENTRY_PARAM;
         entry.name = slot->name;
-        CS_TRY(add(state, session, &entry, &slot->param->view));
+        CS_TRY(add(state, device, &entry, &slot->param->view));
     }
     entry.kind = CS_ENTRY_SIDE;
     for (size_t i = 0; i < module->n_sides; i++) {
         if (is_listed(module, i)) continue; /* counted once, however many paths lead to it */
         entry.name = module->sides[i].path;
         entry.is_alias = is_alias(module, module->sides[i].param->view.storage);
-        CS_TRY(add(state, session, &entry, &module->sides[i].param->view));
+        CS_TRY(add(state, device, &entry, &module->sides[i].param->view));
     }
     return CS_OK;
 }
 
-enum cs_status cs_state_capture(struct cs_session *session, struct cs_state *state) {
+enum cs_status cs_state_capture(struct cs_session *session, bool has_digests, struct cs_state *state) {
     for (size_t r = 0; r < session->n_ranks; r++)
         for (size_t m = 0; m < session->ranks[r].n_modules; m++) {
             struct cs_module *module = &session->ranks[r].modules[m];
             bool is_run = module->spec != NULL; /* a session may run one rank only */
-            if (is_run) CS_TRY(capture_module(session, module, m, state));
+            if (is_run) CS_TRY(capture_module(has_digests ? session->config.device : NULL, module, m, state));
         }
     return CS_OK;
 }

@@ -25,8 +25,8 @@ struct cs_state {
     struct cs_arena *arena;
 };
 
-/* Adds everything that a session holds, with digests, to a state that has its arena. */
-enum cs_status cs_state_capture(struct cs_session *session, struct cs_state *state);
+/* Adds everything that a session holds to a state that has its arena; without digests when only addresses matter. */
+enum cs_status cs_state_capture(struct cs_session *session, bool has_digests, struct cs_state *state);
 /* The entry of the same rank, module and name; NULL when there is none. `hint` is where it probably is. */
 const struct cs_entry *cs_state_find(const struct cs_state *state, const struct cs_entry *like, size_t hint);
 /* Bytes, shape, stride or dtype differ. */

@@ -16,14 +16,21 @@ static void give_back(struct cs_pool *pool, struct cs_pool_block **link) {
     free(block);
 }
 
+enum { IDLE_BYTES = 1 << 30, IDLE_SHARE = 8 };
+
 /* Oldest blocks first: they are the least likely to be asked for again. */
-static void make_room(struct cs_pool *pool, size_t bytes) {
-    size_t before = pool->idle_bytes;
-    while (pool->idle && before - pool->idle_bytes < bytes) {
+static void make_room(struct cs_pool *pool) {
+    size_t most = pool->used_peak / IDLE_SHARE > IDLE_BYTES ? pool->used_peak / IDLE_SHARE : IDLE_BYTES;
+    while (pool->idle_bytes > most) {
         struct cs_pool_block **link = &pool->idle;
         while ((*link)->next) link = &(*link)->next;
         give_back(pool, link);
     }
+}
+
+static void count_used(struct cs_pool *pool, size_t bytes) {
+    pool->used_bytes += bytes;
+    if (pool->used_bytes > pool->used_peak) pool->used_peak = pool->used_bytes;
 }
 
 static enum cs_status allocate(void *context, size_t bytes, void **data) {
@@ -35,14 +42,18 @@ static enum cs_status allocate(void *context, size_t bytes, void **data) {
         *data = block->data;
         pool->idle_bytes -= bytes;
         free(block);
+        count_used(pool, bytes);
         return CS_OK;
     }
-    make_room(pool, bytes);
-    return pool->below.allocate(pool->below.context, bytes, data);
+    make_room(pool);
+    CS_TRY(pool->below.allocate(pool->below.context, bytes, data));
+    count_used(pool, bytes);
+    return CS_OK;
 }
 
 static void release(void *context, void *data, size_t bytes) {
     struct cs_pool *pool = context;
+    pool->used_bytes -= bytes;
     struct cs_pool_block *block = data ? malloc(sizeof *block) : NULL;
     if (!block) {
         pool->below.release(pool->below.context, data, bytes);

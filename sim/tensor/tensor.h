@@ -199,12 +199,12 @@ struct cs_memory {
 /* ---- pool: blocks that one allocator freed serve the next one of the same size ----
  *
  * Sessions of one audit follow each other and allocate the same sizes: touching fresh pages anew would cost more than the work. A block is
- * handed out for its exact size only. When a size is not there, idle blocks of at least as many bytes go back to the device first, so that a
- * pool never makes the peak larger. Contents are whatever they were: allocators write what undefined memory holds. */
+ * handed out for its exact size only. When a size is not there, idle blocks beyond 1 GiB or an eighth of the peak go back to the device first:
+ * that much a pool may add to the peak. Contents are whatever they were: allocators write what undefined memory holds. */
 struct cs_pool {
     struct cs_memory below;
     struct cs_pool_block *idle; /* newest first */
-    size_t idle_bytes;
+    size_t idle_bytes, used_bytes, used_peak;
 };
 
 void cs_pool_init(struct cs_pool *pool, const struct cs_memory *below);
