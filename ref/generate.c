@@ -9,6 +9,7 @@ struct job {
     struct cs_content content; /* pairs of e2m1 appear as u8 */
     int bits;
     bool makes_words;
+    struct cs_ref_set set; /* ZERO and VALUE */
     uint64_t element_of[256];
 };
 
@@ -199,10 +200,8 @@ static void generate_words(const struct cs_ref_run *run, const struct job *job) 
 static void generate_run(const struct cs_ref_run *run, const void *context, struct cs_ref_tally *tally) {
     const struct job *job = context;
     (void)tally;
-    if (job->content.kind == CS_CONTENT_ZERO)
-        cs_ref_set_run(run, job->base, job->bits, 0);
-    else if (job->content.kind == CS_CONTENT_VALUE)
-        cs_ref_set_run(run, job->base, job->bits, job->content.key);
+    if (job->content.kind == CS_CONTENT_ZERO || job->content.kind == CS_CONTENT_VALUE)
+        cs_ref_set_run(run, &job->set);
     else if (job->makes_words && cs_ref_is_dense(run, 2))
         generate_words(run, job);
     else if (makes_numbers(job) && cs_ref_is_dense(run, 2))
@@ -219,6 +218,7 @@ static void begin(struct job *job, const struct cs_ref_walk *walk) {
     if (content->as == CS_E2M1) content->as = CS_U8;
     if (walk->is_paired && content->kind == CS_CONTENT_VALUE) content->key = (content->key & 0xF) * 0x11;
     job->bits = walk->bits;
+    job->set = cs_ref_set_of(job->base, walk, content->kind == CS_CONTENT_VALUE ? content->key : 0);
     job->makes_words = walk->bits >= 8 && (is_garbage || (is_hash && walk->bits == 8));
     if (is_hash || content->kind == CS_CONTENT_PATTERN || content->kind == CS_CONTENT_DIGIT) make_table(job);
 }

@@ -1,3 +1,4 @@
+#include "ref/stream.h"
 #include "ref/walk.h"
 
 enum { PIECE = 1 << 16, PARALLEL_FROM = 256 << 10 }; /* elements; bytes */
@@ -135,6 +136,7 @@ struct cs_ref_tally cs_ref_walk_visit(const struct cs_ref_walk *walk, cs_ref_vis
             struct cs_ref_tally piece = visit_piece(walk, first, end, visit, job);
             add_tally(&mine, &piece);
         }
+        cs_ref_stream_end();
 #pragma omp critical(cs_ref_tally)
         add_tally(&sum, &mine);
     }

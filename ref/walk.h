@@ -39,8 +39,16 @@ typedef void cs_ref_visit(const struct cs_ref_run *run, const void *job, struct 
 struct cs_ref_walk cs_ref_walk_of(const struct cs_view *a, const struct cs_view *b);
 struct cs_ref_tally cs_ref_walk_visit(const struct cs_ref_walk *walk, cs_ref_visit *visit, const void *job);
 
-/* Writes the bit pattern `value` along view 0 of a run. */
-void cs_ref_set_run(const struct cs_ref_run *run, unsigned char *base, int bits, uint64_t value);
+/* One bit pattern for every element of view 0 (fill.c). */
+struct cs_ref_set {
+    unsigned char *base;
+    int bits;
+    uint64_t word; /* the pattern over and over */
+    bool is_byte;  /* all bytes of it are the same */
+    bool is_streamed;
+};
+struct cs_ref_set cs_ref_set_of(unsigned char *base, const struct cs_ref_walk *walk, uint64_t value);
+void cs_ref_set_run(const struct cs_ref_run *run, const struct cs_ref_set *set);
 
 static inline bool cs_ref_is_dense(const struct cs_ref_run *run, int n_views) {
     return run->stride[0] == 1 && (n_views == 1 || run->stride[1] == 1);

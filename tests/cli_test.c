@@ -12,100 +12,16 @@
 #include <jansson.h>
 
 #include "sim/cli/cli.h"
-
-/* ---- running it ---- */
-
-enum { OUTPUT = 1 << 16 };
-
-struct outcome {
-    int status;
-    char out[OUTPUT], err[OUTPUT];
-};
-
-static struct outcome outcome; /* of the latest run; too large for a stack */
-
-static void read_text(const char *path, char *text) {
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, OUTPUT - 1, file)] = '\0';
-    fclose(file);
-}
-
-/* Runs "coldstart `arguments`" by a shell; redirections in `arguments` win. */
-static void coldstart(const char *arguments) {
-    char command[4096];
-    snprintf(command, sizeof command, "exec >out.txt 2>err.txt; '%s' %s", COLDSTART, arguments);
-    int status = system(command);
-    assert_true(WIFEXITED(status));
-    outcome.status = WEXITSTATUS(status);
-    read_text("out.txt", outcome.out);
-    read_text("err.txt", outcome.err);
-}
-
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part)) fail_msg("\"%s\" is not in:\n%s", part, text);
-}
-
-/* The message is one line on stderr, "coldstart: …", and nothing is on stdout. */
-static void assert_refused(const char *arguments, int status, const char *message) {
-    coldstart(arguments);
-    if (outcome.status != status) fail_msg("\"%s\": exit status %d, not %d: %s", arguments, outcome.status, status, outcome.err);
-    assert_string_equal(outcome.out, "");
-    assert_says(outcome.err, "coldstart: ");
-    assert_says(outcome.err, message);
-}
+#include "tests/support_cli.h"
 
 /* ---- a folder with scenarios ---- */
 
-static void write_text(const char *path, const char *text) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* A parameter of 8 elements that every load writes whole: a reload equals a cold start under any policy. */
-static void write_scenario(const char *path, const char *name, const char *expectation) {
-    char text[2048];
-    snprintf(text, sizeof text,
-             "return cs.scenario {\n"
-             "  name = \"%s\", tags = { \"toy\" },\n"
-             "  model = cs.toy { params = { { name = \"weight\", shape = 8, dtype = \"f32\" } },\n"
-             "                   loads = { A = { { param = \"weight\", shape = 8, value = 1 } },\n"
-             "                             B = { { param = \"weight\", shape = 8, value = 2 } } } },\n"
-             "  policies = { \"none\", \"record_and_fill\" },\n"
-             "  run = function(s)\n"
-             "    s:cold_start \"A\"\n"
-             "    s:reload { driver = \"layerwise\", checkpoint = \"B\" }\n"
-             "    s:expect(%s)\n"
-             "  end,\n"
-             "}\n",
-             name, expectation);
-    write_text(path, text);
-}
-
-/* A dense model, whose checkpoints may come from files. */
-static void write_model(const char *path) {
-    write_text(path, "return cs.scenario {\n"
-                     "  name = \"dense\", policies = { \"none\" },\n"
-                     "  model = cs.model { name = \"norms\", layers = 2, hidden = 8, modules = {\n"
-                     "    cs.module { name = \"layers.{layer}.norm\", tensors = { { name = \"weight\", shape = \"H\", dtype = \"bf16\" } } } } },\n"
-                     "  checkpoints = { A = cs.synthetic(), B = cs.perturbed \"A\" },\n"
-                     "  run = function(s)\n"
-                     "    s:cold_start \"A\"\n"
-                     "    s:reload { driver = \"layerwise\", checkpoint = \"B\" }\n"
-                     "    s:expect(cs.equal())\n"
-                     "  end,\n"
-                     "}\n");
-}
-
-static char original[4096], folder[64];
+static void write_scenario(const char *path, const char *name, const char *expectation) { write_toy(path, name, "\"toy\"", expectation); }
 
 /* "t/b.lua" passes, "t/sub/a.lua" fails; what the others hold must never be run. */
 static int make_scenarios(void **state) {
     (void)state;
-    strcpy(folder, "/tmp/coldstart_cli_XXXXXX");
-    if (!getcwd(original, sizeof original) || !mkdtemp(folder) || chdir(folder) != 0) return -1;
+    if (enter_new_folder() != 0) return -1;
     mkdir("t", 0777), mkdir("t/sub", 0777), mkdir("t/models", 0777), mkdir("empty", 0777);
     write_scenario("t/b.lua", "toy.right", "cs.equal()");
     write_scenario("t/sub/a.lua", "toy.wrong", "{ params_differ = 1 }");
@@ -119,9 +35,7 @@ static int make_scenarios(void **state) {
 
 static int remove_scenarios(void **state) {
     (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir(original) == 0 && system(command) == 0 ? 0 : -1;
+    return leave_folder();
 }
 
 /* ---- verbs ---- */
@@ -134,7 +48,7 @@ static void without_a_verb_it_says_where_to_look(void **state) {
 static void an_unknown_verb_gets_a_suggestion(void **state) {
     (void)state;
     assert_refused("lst", CS_EXIT_USAGE, "unknown verb \"lst\": did you mean \"list\"?");
-    assert_refused("xyzzy", CS_EXIT_USAGE, "one of conform, help, list, run, version");
+    assert_refused("xyzzy", CS_EXIT_USAGE, "one of bench, check, conform, help, list, make-checkpoint, run, version");
 }
 
 static void the_version_is_one_line(void **state) {
@@ -333,8 +247,8 @@ static void json_alone_goes_to_stdout(void **state) {
 /* The report stays in the folder of the tests: tests/python/json_schema.py validates it. */
 static void json_goes_to_a_file_beside_the_text(void **state) {
     (void)state;
-    char arguments[sizeof original + 64];
-    snprintf(arguments, sizeof arguments, "run t --json '%s/cli_test.json'", original);
+    char arguments[sizeof original_folder + 64];
+    snprintf(arguments, sizeof arguments, "run t --json '%s/cli_test.json'", original_folder);
     coldstart(arguments);
     assert_int_equal(outcome.status, CS_EXIT_FAILED);
     assert_says(outcome.out, "2 passed, 2 failed, 0 skipped\n");

@@ -51,6 +51,7 @@ static struct cs_verdict failing(void) {
     verdict.count[CS_COUNT_excess] = 5;
     verdict.not_simulated = 7;
     verdict.is_lucky = true;
+    verdict.warning = "toy.loose is not registered";
     verdict.first = (struct cs_first){.exists = true, .tensor = "model.layers.1.mlp.experts.w13_bias", .rank = 0, .layer = 1,
                                       .expert = 2, .row = 5760, .column = -1, .n_elements = 384, .n_total = 6144,
                                       .byte_class = CS_BYTE_PADDING, .expected = 0, .actual = 0x3FC0, .dtype = CS_BF16};
@@ -130,7 +131,7 @@ static void a_failed_equal_lists_what_is_not_zero(void **state) {
     verdict.policy = "record_and_fill";
     verdict.expected = "equal()";
     verdict.count[CS_COUNT_side_extra] = 2;
-    assert_reports(&verdict, "  expected  equal()\n  found     params_differ = 8, params_lucky = 3, side_extra = 2\n");
+    assert_reports(&verdict, "  expected  equal()\n  found     params_differ = 8, params_lucky = 3, side_extra = 2, excess = 5\n");
 }
 
 static void a_failure_without_counts_says_so(void **state) {
@@ -322,6 +323,7 @@ static void json_has_what_the_verdict_has(void **state) {
     assert_string_equal(text_at(found, "expect"), "params_differ = 4, side_moved = 0");
     assert_string_equal(text_at(found, "reason"), "line 14: params_differ: expected 4, got 8");
     assert_true(json_is_null(json_object_get(found, "refused_reason")));
+    assert_string_equal(text_at(found, "warning"), "toy.loose is not registered");
     assert_int_equal(integer_at(found, "line"), 14);
     assert_int_equal(integer_at(found, "seed"), 1);
     assert_int_equal(integer_at(found, "params_differ"), 8);

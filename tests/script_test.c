@@ -28,7 +28,7 @@ static void every_field_of_a_scenario_lands(void **state) {
         "  name = 'a.b_1', note = 'one sentence', tags = { 'small', 'fast' },\n"
         "  model = models.gpt_oss_20b { layers = 2, experts = 4, hidden = 224, intermediate = 96 },\n"
         "  method = 'gpt_oss_mxfp4', backend = 'flashinfer_trtllm', loader = 'gpt_oss_combined', rounding = 'reference',\n"
-        "  tp = 2, ep = 3, policies = { 'none', 'record_and_fill' }, seed = 7, defects = { 'meta_restore_device' },\n"
+        "  tp = 2, ep = 3, rank = 1, policies = { 'none', 'record_and_fill' }, seed = 7, defects = { 'meta_restore_device' },\n"
         "  run = function(s) s:cold_start 'A' end,\n"
         "}\n",
         &arena);
@@ -45,6 +45,8 @@ static void every_field_of_a_scenario_lands(void **state) {
     assert_string_equal(s.rounding, "reference");
     assert_int_equal(s.tp, 2);
     assert_int_equal(s.ep, 3);
+    assert_true(s.has_only_rank);
+    assert_int_equal(s.only_rank, 1);
     assert_int_equal(s.n_policies, 2);
     assert_string_equal(s.policies[0], "none");
     assert_int_equal(s.seed, 7);
@@ -63,6 +65,7 @@ static void what_is_not_said_has_its_default(void **state) {
     assert_string_equal(s.rounding, "released");
     assert_int_equal(s.tp, 1);
     assert_int_equal(s.ep, 1);
+    assert_false(s.has_only_rank);
     assert_int_equal(s.n_policies, 1);
     assert_string_equal(s.policies[0], "record_and_fill");
     assert_int_equal(s.seed, 1);

@@ -45,6 +45,8 @@ enum cs_status cs_options_parse(struct cs_options *options, const struct cs_opti
                                 struct cs_arena *arena);
 /* Value of the first `--name` given, or NULL. */
 const char *cs_options_value(const struct cs_options *options, const char *name);
+/* --seed, when it is given. CS_BAD_USAGE names what was found instead of a number. */
+enum cs_status cs_options_seed(const struct cs_options *options, bool *is_given, uint64_t *seed);
 
 /* ---- verbs ---- */
 
@@ -62,13 +64,15 @@ extern const size_t cs_n_verbs;
 enum cs_status cs_verb_find(const char *name, const struct cs_verb **verb);
 
 int cs_verb_bench(int argc, char **argv);
+int cs_verb_check(int argc, char **argv);
 int cs_verb_conform(int argc, char **argv);
 int cs_verb_help(int argc, char **argv);
 int cs_verb_list(int argc, char **argv);
+int cs_verb_make_checkpoint(int argc, char **argv);
 int cs_verb_run(int argc, char **argv);
 int cs_verb_version(int argc, char **argv);
 
-extern const struct cs_option cs_bench_cli_options[], cs_conform_cli_options[], cs_run_options[];
+extern const struct cs_option cs_bench_cli_options[], cs_conform_cli_options[], cs_make_checkpoint_options[], cs_run_options[];
 
 /* ---- what verbs share ---- */
 

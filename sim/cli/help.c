@@ -20,7 +20,7 @@ void cs_cli_help(const struct cs_verb *verb) {
 
 static void print_overview(void) {
     puts("coldstart: proves that weights reloaded into a running model equal a cold start\n\nusage: coldstart VERB [ARGUMENT...]\n\nverbs:");
-    for (size_t i = 0; i < cs_n_verbs; i++) printf("  %-9s  %s\n", cs_verbs[i].name, cs_verbs[i].summary);
+    for (size_t i = 0; i < cs_n_verbs; i++) printf("  %-15s  %s\n", cs_verbs[i].name, cs_verbs[i].summary);
     puts("\n\"coldstart help VERB\" says more.\n\n"
          "exit status:\n"
          "  0  everything passed\n"

@@ -1,6 +1,8 @@
 #include "sim/cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OPTIONS_MAX = 32, SPELLED = 64 }; /* options of one verb, for "did you mean"; bytes of a name in messages */
@@ -114,4 +116,19 @@ const char *cs_options_value(const struct cs_options *options, const char *name)
     for (size_t i = 0; i < options->n_given; i++)
         if (cs_text_equal(options->given[i].option->name, name)) return options->given[i].value;
     return NULL;
+}
+
+/* Seeds end at 2^63: JSON readers and Lua know no larger integers. */
+enum cs_status cs_options_seed(const struct cs_options *options, bool *is_given, uint64_t *seed) {
+    const char *text = cs_options_value(options, "seed");
+    if (!text) return CS_OK;
+    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = is_hex ? text + 2 : text;
+    size_t n = strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
+    errno = 0;
+    *seed = strtoull(digits, NULL, is_hex ? 16 : 10);
+    CS_REQUIRE(n > 0 && !digits[n], CS_BAD_USAGE, "--seed wants a whole number, such as 17 or 0x11, found \"%s\"", text);
+    CS_REQUIRE(errno == 0 && *seed <= INT64_MAX, CS_BAD_USAGE, "--seed %s: the largest seed is %" PRId64, text, INT64_MAX);
+    *is_given = true;
+    return CS_OK;
 }

@@ -39,9 +39,9 @@ static size_t n_planned(const struct cs_run *run) {
     return n;
 }
 
-void cs_run_show_progress(struct cs_run *run, size_t index, double n_all, int64_t bytes) {
+void cs_run_show_progress(struct cs_run *run, size_t n_finished, size_t index, double n_verdicts, int64_t bytes) {
     const char *name = index < run->scenarios.n ? run->scenarios.items[index].name : NULL;
-    struct cs_progress_at at = {.n_done = index, .share = n_all / (double)n_planned(run), .bytes = bytes, .name = name};
+    struct cs_progress_at at = {.n_done = n_finished, .share = n_verdicts / (double)n_planned(run), .bytes = bytes, .name = name};
     cs_progress_show(&run->progress, &at, cs_progress_now());
 }
 
@@ -58,7 +58,7 @@ static enum cs_status take(void *context, const struct cs_verdict *verdict) { re
 static void show_progress(void *context, double n_done, int64_t bytes) {
     struct place *place = context;
     place->bytes = bytes;
-    cs_run_show_progress(place->run, place->index, (double)place->n_before + n_done, place->bytes_before + bytes);
+    cs_run_show_progress(place->run, place->index, place->index, (double)place->n_before + n_done, place->bytes_before + bytes);
 }
 
 static bool is_stopped(const struct cs_run *run) { return run->stops_early && run->totals.failed; }

@@ -54,8 +54,8 @@ enum cs_status cs_run_scenario(const struct cs_run *run, const struct cs_scenari
 
 /* Takes the next verdict, in the order of the scenarios: counts it, prints it. */
 enum cs_status cs_run_take(struct cs_run *run, const struct cs_verdict *verdict);
-/* Shows how far the run is: scenario `index`, of whose verdicts `n_done` are there; `n_all`: of all scenarios. */
-void cs_run_show_progress(struct cs_run *run, size_t index, double n_all, int64_t bytes);
+/* Shows how far the run is: `n_finished` scenarios, `n_verdicts` with shares of those that are being made; scenario `index` is running. */
+void cs_run_show_progress(struct cs_run *run, size_t n_finished, size_t index, double n_verdicts, int64_t bytes);
 
 /* Runs the scenarios in run->n_jobs processes; verdicts are taken in order, as if there were one. A child that crashed is
  * CS_INTERNAL. In a child it comes back too, with run->is_child. */

@@ -28,7 +28,7 @@ bool cs_run_stops_after(const struct cs_run *run, const struct cs_verdict *verdi
 /* A verdict that is not the audit's. */
 static struct cs_verdict plain_verdict(const struct task *task, enum cs_verdict_status status, const char *reason) {
     const struct cs_scenario *scenario = task->scenario;
-    int n_ranks = scenario->tp > scenario->ep ? scenario->tp : scenario->ep;
+    int n_ranks = scenario->has_only_rank ? 1 : scenario->tp > scenario->ep ? scenario->tp : scenario->ep;
     return (struct cs_verdict){.scenario = scenario, .device = task->device->name, .policy = task->policy,
                                .seed = cs_run_seed(task->run, scenario), .status = status, .reason = reason,
                                .line = scenario->line, .n_ranks = n_ranks > 0 ? (size_t)n_ranks : 1};

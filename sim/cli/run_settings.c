@@ -89,7 +89,7 @@ enum cs_status cs_run_settings(struct cs_run *run, int argc, char **argv) {
     run->stops_early = cs_options_value(&run->options, "fail-fast") != NULL;
     CS_TRY(set_device(run, device ? device : "ref"));
     CS_TRY(set_policy(run, cs_options_value(&run->options, "policy")));
-    CS_TRY(cs_cli_seed(cs_options_value(&run->options, "seed"), &run->has_seed, &run->seed));
+    CS_TRY(cs_options_seed(&run->options, &run->has_seed, &run->seed));
     CS_TRY(set_count(run, "repeat", MOST_REPEATS, &run->n_repeats));
     CS_TRY(set_count(run, "jobs", MOST_JOBS, &run->n_jobs));
     CS_TRY(set_colour(run, cs_options_value(&run->options, "color")));

@@ -1,7 +1,8 @@
 /* Lua 5.4 scenarios: a file returns one scenario, a plain description that outlives the Lua state.
  *
- * The sandbox has no files, no clocks, no randomness (`pairs` goes by key) and no coroutines; `require "models.gpt_oss"` finds models/gpt_oss.lua beside the
- * scenario or in a parent folder up to the one named scenarios. Limits: CS_SCRIPT_INSTRUCTIONS, CS_SCRIPT_BYTES. */
+ * The sandbox has no files, no clocks, no randomness (`pairs` goes by key) and no coroutines; `require "models.gpt_oss"`
+ * finds models/gpt_oss.lua beside the scenario or in a parent folder up to the one named scenarios. Limits:
+ * CS_SCRIPT_INSTRUCTIONS, CS_SCRIPT_BYTES. */
 #ifndef CS_SCRIPT_H
 #define CS_SCRIPT_H
 

@@ -1,0 +1,129 @@
+/* A batch of regions → one launch. The last region wins where regions overlap; blocks of one launch know no order. So the
+ * batch is split, at changes of the value, but only if regions that may overlap hold different values. */
+#include "gpu/jobs.h"
+
+#include <stdlib.h>
+
+/* Regions by the address at which they begin. */
+struct span {
+    uintptr_t start, end;
+    uint64_t pattern;
+};
+
+static int by_start(const void *a, const void *b) {
+    const struct span *first = a, *second = b;
+    return (first->start > second->start) - (first->start < second->start);
+}
+
+static bool has_one_pattern(const struct cs_gpu_region *regions, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (regions[i].pattern != regions[0].pattern) return false;
+    return true;
+}
+
+/* How far regions of each pattern reach, of those seen so far. */
+enum { PATTERNS = 16 };
+struct reach {
+    int n;
+    uint64_t pattern[PATTERNS];
+    uintptr_t end[PATTERNS];
+};
+
+/* False when the span meets an earlier one of another pattern, or there are too many patterns to say. */
+static bool add_span(struct reach *reach, const struct span *span) {
+    int own = -1;
+    for (int p = 0; p < reach->n; p++) {
+        if (reach->pattern[p] == span->pattern)
+            own = p;
+        else if (reach->end[p] > span->start)
+            return false;
+    }
+    if (own < 0) {
+        if (reach->n == PATTERNS) return false;
+        own = reach->n++;
+        reach->pattern[own] = span->pattern;
+        reach->end[own] = 0;
+    }
+    if (reach->end[own] < span->end) reach->end[own] = span->end;
+    return true;
+}
+
+static bool may_go_together(const struct cs_fill *fills, const struct cs_gpu_region *regions, size_t n, struct cs_arena *arena) {
+    if (has_one_pattern(regions, n)) return true;
+    struct span *spans = CS_NEW_ARRAY(arena, struct span, n);
+    struct reach reach = {0};
+    if (!spans) return false;
+    for (size_t i = 0; i < n; i++) {
+        spans[i].start = (uintptr_t)regions[i].to + cs_view_byte_offset(&fills[i].view);
+        spans[i].end = spans[i].start + cs_view_span_bytes(&fills[i].view);
+        spans[i].pattern = regions[i].pattern;
+    }
+    qsort(spans, n, sizeof *spans, by_start);
+    for (size_t i = 0; i < n; i++)
+        if (!add_span(&reach, &spans[i])) return false;
+    return true;
+}
+
+static uint64_t repeated(uint64_t bits, int width) {
+    if (width < 64) bits &= (UINT64_C(1) << width) - 1;
+    for (; width < 64; width *= 2) bits |= bits << width;
+    return bits;
+}
+
+static struct cs_gpu_region region_of(const struct cs_fill *fill) {
+    struct cs_gpu_region region = {.walk = cs_gpu_walk_of(&fill->view, NULL), .to = fill->view.storage->data};
+    region.pattern = repeated(fill->bits, region.walk.bits);
+    cs_gpu_walk_group(&region.walk, (uintptr_t)region.to, 0);
+    return region;
+}
+
+enum cs_status cs_gpu_fill_plan(const struct cs_gpu_backend *backend, const struct cs_fill *fills, size_t n, cs_gpu_launch_fill *launch) {
+    struct cs_arena arena = {0};
+    struct cs_gpu_region *regions = CS_NEW_ARRAY(&arena, struct cs_gpu_region, n);
+    CS_REQUIRE(regions || n == 0, CS_NO_MEMORY, "%s: no host memory for %zu regions", backend->name, n);
+    for (size_t i = 0; i < n; i++) regions[i] = region_of(&fills[i]);
+    bool is_one_launch = n > 0 && may_go_together(fills, regions, n, &arena);
+    enum cs_status status = CS_OK;
+    for (size_t first = 0, end; status == CS_OK && first < n; first = end) {
+        for (end = first + 1; end < n && (is_one_launch || regions[end].pattern == regions[first].pattern);) end++;
+        status = launch(backend, regions + first, end - first);
+    }
+    cs_arena_release(&arena);
+    return status;
+}
+
+/* ---- one launch ---- */
+
+static enum cs_status upload_and_launch(const struct cs_gpu_backend *backend, struct cs_gpu_fill *job, unsigned char *table, void *device_table,
+                                        size_t bytes) {
+    size_t tiles_at = (size_t)job->n_regions * sizeof *job->regions;
+    CS_TRY(backend->upload(device_table, table, bytes));
+    job->regions = device_table;
+    job->first_tile = (const int64_t *)(const void *)((const unsigned char *)device_table + tiles_at);
+    return backend->fill(job);
+}
+
+/* Regions, then the number of the first tile of each. */
+enum cs_status cs_gpu_fill_batch(const struct cs_gpu_backend *backend, const struct cs_gpu_region *regions, size_t n) {
+    struct cs_gpu_fill job = {.n_regions = (int64_t)n};
+    size_t bytes = n * sizeof *regions + (n + 1) * sizeof(int64_t);
+    unsigned char *table = malloc(bytes);
+    CS_REQUIRE(table, CS_NO_MEMORY, "%s: no host memory for %zu regions", backend->name, n);
+    struct cs_gpu_region *copies = (struct cs_gpu_region *)(void *)table;
+    int64_t *first_tile = (int64_t *)(void *)(table + n * sizeof *regions);
+    for (size_t i = 0; i < n; i++) {
+        copies[i] = regions[i];
+        first_tile[i] = job.n_tiles;
+        job.n_tiles += (regions[i].walk.n + CS_GPU_TILE - 1) / CS_GPU_TILE;
+        job.n_bytes += regions[i].walk.n * regions[i].walk.bits / 8;
+    }
+    first_tile[n] = job.n_tiles;
+    void *device_table = NULL;
+    enum cs_status status = backend->allocate(bytes, &device_table);
+    if (status == CS_OK) {
+        status = upload_and_launch(backend, &job, table, device_table, bytes);
+        backend->release(device_table);
+    }
+    free(table);
+    return status;
+}

@@ -1,0 +1,235 @@
+/* Jobs: what a kernel needs to know, as plain data that C writes and kernels read. */
+#ifndef CS_GPU_JOBS_H
+#define CS_GPU_JOBS_H
+
+#include "gpu/gpu.h"
+
+/* Division by a constant, as a multiplication: exact for n < 2^31 in 32 bits, and for n < 2^63 in 64 bits. */
+struct cs_gpu_divisor {
+    uint64_t extent, wide_multiplier;
+    uint32_t multiplier, shift;
+};
+
+/* Elements of one or two views in row-major order, grouped into units of up to 16 bytes that lie together in both.
+ * Positions are units from a view's base; in a view that was not grouped they are elements. */
+struct cs_gpu_walk {
+    int bits;  /* of a unit: 4 (a nibble that has no neighbour), 8, 16, 32, 64, 128 */
+    int group; /* elements in a unit */
+    int ndim;  /* at least 1 */
+    int64_t n; /* units */
+    struct cs_gpu_divisor extent[CS_NDIM]; /* innermost first */
+    int64_t start[2], stride[2][CS_NDIM];
+};
+
+struct cs_gpu_copy {
+    struct cs_gpu_walk walk;
+    unsigned char *to;
+    const unsigned char *from;
+};
+
+struct cs_gpu_convert {
+    struct cs_gpu_walk walk; /* units are elements, of two widths */
+    enum cs_dtype to_dtype, from_dtype;
+    unsigned char *to;
+    const unsigned char *from;
+};
+
+struct cs_gpu_generate {
+    struct cs_gpu_walk walk; /* view 1: the element's number in its synthetic storage */
+    struct cs_content content; /* HASH, PATTERN, DIGIT or GARBAGE; `as` is never e2m1: pairs of those are u8 */
+    int element_bits;
+    unsigned char *to;
+};
+
+/* One region of a batch. Blocks take tiles of CS_GPU_TILE units; a tile lies in one region. */
+struct cs_gpu_region {
+    struct cs_gpu_walk walk;
+    unsigned char *to;
+    uint64_t pattern; /* the element's bits, repeated to 64 */
+};
+
+struct cs_gpu_fill {
+    const struct cs_gpu_region *regions; /* in device memory, as is */
+    const int64_t *first_tile;           /* of each region, and their number at the end */
+    int64_t n_regions, n_tiles, n_bytes;
+};
+
+enum { CS_GPU_THREADS = 256, CS_GPU_UNROLL = 4, CS_GPU_TILE = CS_GPU_THREADS * CS_GPU_UNROLL };
+
+/* What reductions add up, in device memory; zero to begin with, and identical for any order of addition. */
+struct cs_gpu_tally {
+    uint64_t n;    /* elements that differ */
+    uint64_t last; /* the largest ~index among them: the complement of the first */
+    uint64_t sum;  /* of mixed words */
+};
+
+struct cs_gpu_compare {
+    struct cs_gpu_walk walk;
+    const unsigned char *a, *b;
+    int element_bits;
+    struct cs_gpu_tally *tally;
+};
+
+struct cs_gpu_digest {
+    struct cs_gpu_walk walk;
+    const unsigned char *from;
+    int64_t n_words;
+    uint64_t n_bytes;
+    struct cs_gpu_tally *tally;
+};
+
+/* Where the bits of a 32-bit word go: those under a mask rotate left together. */
+struct cs_gpu_word {
+    int n;
+    uint32_t mask[32];
+    uint8_t rotation[32];
+};
+
+/* ---- relayout: see relayout.c ----
+ *
+ * The destination is written in units, in order; a unit consists of pieces that lie together in the source. Guards are
+ * linear forms of the digits: a piece for which one reaches `left` is zero. */
+enum { CS_GPU_DIGITS = CS_PLAN_DIGITS + 4, CS_GPU_PIECES = 32 };
+
+struct cs_gpu_digits {
+    int n;
+    struct cs_gpu_divisor extent[CS_GPU_DIGITS]; /* innermost first */
+    int64_t source[CS_GPU_DIGITS];               /* pieces */
+    int64_t guard[CS_PLAN_GUARDS][CS_GPU_DIGITS];
+};
+
+struct cs_gpu_pieces {
+    int n;
+    int64_t source[CS_GPU_PIECES]; /* from the first piece of the unit */
+    int64_t guard[CS_PLAN_GUARDS][CS_GPU_PIECES];
+    int64_t most[CS_PLAN_GUARDS]; /* what a piece adds at most */
+};
+
+struct cs_gpu_relayout {
+    unsigned char *to;
+    const unsigned char *from;
+    int unit_bits, piece_bits; /* unit 4: a nibble that has no neighbour */
+    int n_guards;
+    int64_t n_units, start; /* pieces */
+    int64_t left[CS_PLAN_GUARDS];
+    struct cs_gpu_digits digits;
+    struct cs_gpu_pieces pieces;
+    bool has_word;
+    struct cs_gpu_word word;
+};
+
+/* The same through shared memory: a block loads rows of the source that are long runs, then assembles units whose pieces
+ * come from them. Digits of the tile are counted by `rows` (which source run) and by `units` (which destination unit);
+ * `outer` counts tiles. Sources of `outer` and `rows` are bytes, those of `units` and pieces count pieces in the tile. */
+struct cs_gpu_tile {
+    struct cs_gpu_relayout plan;
+    int64_t n_tiles;
+    struct cs_gpu_digits outer, rows, units;
+    int64_t outer_to[CS_GPU_DIGITS], units_to[CS_GPU_DIGITS]; /* destination bytes */
+    int64_t from_bytes, start_bytes;                          /* of all matrices; of the first run */
+    int64_t local_start;                                      /* pieces */
+    int load_bits;
+    uint32_t n_loads, n_units;       /* of one tile */
+    struct cs_gpu_divisor row_loads; /* loads of a row */
+    uint32_t row_pitch, tile_bytes;  /* shared memory */
+};
+
+/* In place, one 32-bit word of unaligned bytes each. */
+struct cs_gpu_permute {
+    unsigned char *bytes;
+    int64_t n_words;
+    struct cs_gpu_word word;
+};
+
+/* ---- graph ---- */
+
+struct cs_gpu_graph {
+    size_t n;
+    struct cs_gpu_digest *digests;
+    struct cs_gpu_tally *tallies; /* device memory, as all below */
+    uint64_t *n_bytes, *results;
+    void *executable; /* of the backend */
+};
+
+struct cs_gpu_finish {
+    const struct cs_gpu_tally *tallies;
+    const uint64_t *n_bytes;
+    uint64_t *results;
+    int64_t n;
+};
+
+/* ---- backends ---- */
+
+struct cs_gpu_backend {
+    const char *name;
+    const char *(*unavailable)(void);
+    enum cs_status (*allocate)(size_t bytes, void **data);
+    void (*release)(void *data);
+    enum cs_status (*upload)(void *data, const void *host, size_t bytes);
+    enum cs_status (*download)(void *host, const void *data, size_t bytes); /* waits */
+    enum cs_status (*move)(void *to, const void *from, size_t bytes);
+    enum cs_status (*set)(void *data, int byte, size_t bytes);
+    enum cs_status (*copy)(const struct cs_gpu_copy *job);
+    enum cs_status (*convert)(const struct cs_gpu_convert *job);
+    enum cs_status (*generate)(const struct cs_gpu_generate *job);
+    enum cs_status (*fill)(const struct cs_gpu_fill *job);
+    enum cs_status (*relayout)(const struct cs_gpu_relayout *job);
+    enum cs_status (*relayout_tiled)(const struct cs_gpu_tile *job);
+    enum cs_status (*permute)(const struct cs_gpu_permute *job);
+    enum cs_status (*compare)(const struct cs_gpu_compare *job);
+    enum cs_status (*digest)(const struct cs_gpu_digest *job);
+    enum cs_status (*record)(struct cs_gpu_graph *graph); /* makes `executable` */
+    enum cs_status (*play)(const struct cs_gpu_graph *graph);
+    void (*forget)(struct cs_gpu_graph *graph);
+};
+
+extern const struct cs_gpu_backend cs_gpu_backend_cuda, cs_gpu_backend_emu;
+
+/* ---- planning, in C ---- */
+
+struct cs_gpu_divisor cs_gpu_divide_by(int64_t extent);
+bool cs_gpu_is_wide(int64_t n);
+
+/* `b` may be NULL. Units are elements yet. */
+struct cs_gpu_walk cs_gpu_walk_of(const struct cs_view *a, const struct cs_view *b);
+/* Groups elements while views lie densely and, unless its address is 0, aligned. An address of 0 keeps counting elements. */
+void cs_gpu_walk_group(struct cs_gpu_walk *walk, uintptr_t a, uintptr_t b);
+bool cs_gpu_walk_is_dense(const struct cs_gpu_walk *walk, int n_views);
+
+/* Regions of a batch → jobs, given to `launch` in an order that lets the last region win. */
+typedef enum cs_status cs_gpu_launch_fill(const struct cs_gpu_backend *backend, const struct cs_gpu_region *regions, size_t n);
+enum cs_status cs_gpu_fill_plan(const struct cs_gpu_backend *backend, const struct cs_fill *fills, size_t n, cs_gpu_launch_fill *launch);
+enum cs_status cs_gpu_fill_batch(const struct cs_gpu_backend *backend, const struct cs_gpu_region *regions, size_t n);
+
+/* A plan's digits as relayout.c and tile.c work on them: in destination order, slowest first, the matrices in front. */
+struct cs_gpu_form {
+    int64_t extent, source, destination;
+    int64_t guard[CS_PLAN_GUARDS];
+    bool is_destination_run, is_source_run; /* tile.c: members of the tile */
+};
+struct cs_gpu_forms {
+    int bits; /* of a piece */
+    int n, n_guards;
+    struct cs_gpu_form digit[CS_GPU_DIGITS + 4];
+    int64_t start, source_size; /* pieces; of all matrices */
+    int64_t left[CS_PLAN_GUARDS];
+};
+/* Digit d becomes two, the inner one of `extent`. */
+void cs_gpu_forms_split(struct cs_gpu_forms *forms, int d, int64_t extent);
+int64_t cs_gpu_largest_divisor(int64_t x, int64_t limit);
+/* False when the plan is better read directly: its source runs are long, or no tile would make them longer. */
+bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *direct, const struct cs_gpu_forms *forms);
+/* Digits [first, end) into `digits`, innermost first. */
+void cs_gpu_digits_of(struct cs_gpu_digits *digits, const struct cs_gpu_forms *forms, int first, int end);
+enum cs_status cs_gpu_relayout_run(const struct cs_gpu_backend *backend, const struct cs_plan *plan, int64_t n_matrices,
+                                   unsigned char *to, const unsigned char *from);
+
+/* ---- host loops: OpenMP lives in C ---- */
+
+void cs_gpu_host_copy(void *to, const void *from, size_t bytes);
+/* Calls run(context, block, n_blocks, shared) for every block, in an order that `n_blocks` shuffles; each call may use
+ * `shared_bytes` of memory that holds garbage. */
+typedef void cs_gpu_block(const void *context, int64_t block, int64_t n_blocks, unsigned char *shared);
+enum cs_status cs_gpu_host_blocks(cs_gpu_block *run, const void *context, int64_t n_blocks, size_t shared_bytes);
+
+#endif

@@ -1,0 +1,207 @@
+/* Which digits of a plan make a tile.
+ *
+ * Read in the order of the destination, short pieces of the source waste what the memory fetches around them. A tile is a
+ * set of digits, some of them split, that counts long runs on both sides: the innermost ones of the destination, and those
+ * that follow each other in the source. A block loads the source runs ("rows") of its tile into shared memory, 16 bytes at
+ * a time where all rows begin at such addresses, and assembles destination units from there.
+ *
+ * Rows may reach beyond what guards admit, into the next row or past the end; the latter is not loaded. What guards
+ * exclude is zeroed when units are assembled. */
+#include "gpu/jobs.h"
+
+#include <string.h>
+
+enum {
+    TILE_BYTES = 16 << 10, /* several blocks share a multiprocessor, and each thread has a few loads in flight */
+    LONGEST_RUN = 512,
+    SHORTEST_GAIN = 2 /* a source run must be this many times a piece */
+};
+
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+static bool has_room(const struct cs_gpu_forms *forms) { return forms->n + 1 < CS_GPU_DIGITS; }
+
+/* How much of an extent fits into `room`: all of it, or its largest divisor. */
+static int64_t part_of(const struct cs_gpu_forms *forms, int64_t extent, int64_t room) {
+    if (extent <= room) return extent;
+    return has_room(forms) ? cs_gpu_largest_divisor(extent, room) : 1;
+}
+
+/* Innermost digits of the destination, up to `limit` pieces. */
+static void take_destination_run(struct cs_gpu_forms *forms, int64_t limit) {
+    int64_t run = 1;
+    for (int d = forms->n - 1; d >= 0; d--) {
+        int64_t extent = forms->digit[d].extent, part = part_of(forms, extent, limit / run);
+        if (part == 1 && extent > 1) return;
+        if (part < extent) cs_gpu_forms_split(forms, d++, part);
+        forms->digit[d].is_destination_run = true;
+        run *= part;
+        if (part < extent) return;
+    }
+}
+
+static int digit_of_stride(const struct cs_gpu_forms *forms, int64_t stride) {
+    for (int d = 0; d < forms->n; d++)
+        if (magnitude(forms->digit[d].source) == stride && !forms->digit[d].is_source_run) return d;
+    return -1;
+}
+
+/* Digits that follow each other in the source, up to `limit` pieces; returns the length of their run. */
+static int64_t take_source_run(struct cs_gpu_forms *forms, int64_t limit) {
+    int64_t run = 1;
+    while (true) {
+        int d = digit_of_stride(forms, run);
+        if (d < 0) return run;
+        int64_t extent = forms->digit[d].extent, part = part_of(forms, extent, limit / run);
+        bool is_taken = forms->digit[d].is_destination_run;
+        if (!is_taken && part == 1 && extent > 1) return run;
+        if (is_taken)
+            part = extent;
+        else if (part < extent)
+            cs_gpu_forms_split(forms, d++, part);
+        forms->digit[d].is_source_run = true;
+        run *= part;
+        if (part < extent || run >= limit) return run;
+    }
+}
+
+static int64_t tile_pieces(const struct cs_gpu_forms *forms) {
+    int64_t n = 1;
+    for (int d = 0; d < forms->n; d++)
+        if (forms->digit[d].is_destination_run || forms->digit[d].is_source_run) n *= forms->digit[d].extent;
+    return n;
+}
+
+/* The largest tile that fits, of runs as long on one side as on the other; returns the length of a source run. */
+static int64_t choose(struct cs_gpu_forms *forms, const struct cs_gpu_forms *whole) {
+    int64_t bits = whole->bits;
+    for (int64_t bytes = LONGEST_RUN; bytes * 8 >= bits; bytes /= 2) {
+        *forms = *whole;
+        take_destination_run(forms, bytes * 8 / bits);
+        int64_t run = take_source_run(forms, bytes * 8 / bits);
+        if (tile_pieces(forms) * bits <= TILE_BYTES * 8) return run;
+    }
+    return 0;
+}
+
+/* ---- choice → job ---- */
+
+/* Sources, in bits, of whatever moves a row's beginning. */
+static int widest_load(const struct cs_gpu_forms *forms, int64_t run, int64_t first_row, uintptr_t from) {
+    int bits = forms->bits < 8 ? 8 : forms->bits;
+    int load = 128;
+    for (; load > bits; load /= 2) {
+        bool fits = run * forms->bits % load == 0 && first_row * forms->bits % load == 0 && forms->source_size * forms->bits % load == 0 &&
+                    from % (uintptr_t)(load / 8) == 0;
+        for (int d = 0; d < forms->n; d++)
+            if (!forms->digit[d].is_source_run) fits = fits && forms->digit[d].source * forms->bits % load == 0;
+        if (fits) break;
+    }
+    return load;
+}
+
+/* 4-bit pieces: rows must begin and end at whole bytes. */
+static bool has_whole_bytes(const struct cs_gpu_forms *forms, int64_t run, int64_t first_row) {
+    if (forms->bits >= 8) return true;
+    bool has = run % 2 == 0 && first_row % 2 == 0 && forms->source_size % 2 == 0;
+    for (int d = 0; d < forms->n; d++)
+        if (!forms->digit[d].is_source_run) has = has && forms->digit[d].source % 2 == 0;
+    return has;
+}
+
+static int64_t to_bytes(const struct cs_gpu_forms *forms, int64_t pieces) { return pieces * forms->bits / 8; }
+
+/* Keeps rows of shared memory apart by an odd number of words, so that a column's words lie in different banks. */
+static uint32_t pitch_of(int64_t run_bytes, int load_bits) {
+    int64_t words = (run_bytes + 3) / 4;
+    if (load_bits < 32) return (uint32_t)(words * 4 + 4);
+    return (uint32_t)((words % 2 ? words : words + 1) * 4);
+}
+
+static void append(struct cs_gpu_digits *digits, const struct cs_gpu_forms *forms, int d, int64_t source) {
+    int n = digits->n++;
+    digits->extent[n] = cs_gpu_divide_by(forms->digit[d].extent);
+    digits->source[n] = source;
+    for (int g = 0; g < forms->n_guards; g++) digits->guard[g][n] = forms->digit[d].guard[g];
+}
+
+/* Distributes digits: those of no run count tiles, those of the destination run alone count rows, all of the tile count
+ * positions in shared memory. `local` becomes what a digit adds to such a position, in pieces. */
+static void distribute(struct cs_gpu_tile *tile, const struct cs_gpu_forms *forms, int64_t *local) {
+    int64_t n_rows = 1, per_row = (int64_t)tile->row_pitch * 8 / forms->bits;
+    for (int d = forms->n - 1; d >= 0; d--) {
+        const struct cs_gpu_form *form = &forms->digit[d];
+        if (form->is_source_run) {
+            local[d] = form->source;
+        } else if (form->is_destination_run) {
+            local[d] = n_rows * per_row;
+            n_rows *= form->extent;
+            append(&tile->rows, forms, d, to_bytes(forms, form->source));
+        } else {
+            tile->outer_to[tile->outer.n] = to_bytes(forms, form->destination);
+            append(&tile->outer, forms, d, to_bytes(forms, form->source));
+        }
+    }
+    tile->n_loads = (uint32_t)n_rows;
+}
+
+/* Units count the tile's digits; the pieces of a unit are its innermost ones. Returns false when those are no whole unit. */
+static bool count_units(struct cs_gpu_tile *tile, const struct cs_gpu_forms *forms, const int64_t *local) {
+    struct cs_gpu_pieces *pieces = &tile->plan.pieces;
+    int64_t covered = 1;
+    int d = forms->n - 1;
+    memset(pieces->source, 0, sizeof pieces->source);
+    for (; covered < pieces->n; d--) { /* digits were split at units before they became a tile */
+        if (d < 0 || !forms->digit[d].is_destination_run) return false;
+        int64_t extent = forms->digit[d].extent;
+        if (covered * extent > pieces->n) return false;
+        for (int i = 0; i < pieces->n; i++) pieces->source[i] += i / covered % extent * local[d];
+        covered *= extent;
+    }
+    for (; d >= 0; d--) {
+        if (!forms->digit[d].is_destination_run && !forms->digit[d].is_source_run) continue;
+        tile->units_to[tile->units.n] = to_bytes(forms, forms->digit[d].destination);
+        append(&tile->units, forms, d, local[d]);
+    }
+    tile->n_units = (uint32_t)(tile_pieces(forms) / pieces->n);
+    return covered == pieces->n;
+}
+
+/* Splits the innermost digits where units end, as relayout.c found possible; taking runs respects that by divisors only. */
+static void split_at_units(struct cs_gpu_forms *forms, int64_t n_pieces) {
+    for (int d = forms->n - 1; n_pieces > 1 && d >= 0; d--) {
+        int64_t extent = forms->digit[d].extent;
+        if (extent > n_pieces) {
+            cs_gpu_forms_split(forms, d, n_pieces);
+            return;
+        }
+        n_pieces /= extent;
+    }
+}
+
+bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *direct, const struct cs_gpu_forms *given) {
+    struct cs_gpu_forms whole = *given, forms;
+    int64_t local[CS_GPU_DIGITS + 4] = {0};
+    if (direct->unit_bits < 8 || given->bits >= 128 || given->n + 3 > CS_GPU_DIGITS) return false;
+    split_at_units(&whole, direct->pieces.n);
+    int64_t run = choose(&forms, &whole), first_row = given->start, below = 0;
+    if (run < SHORTEST_GAIN) return false;
+    for (int d = 0; d < forms.n; d++) /* digits that run backwards: a row begins at their last value */
+        if (forms.digit[d].is_source_run && forms.digit[d].source < 0) below -= forms.digit[d].source * (forms.digit[d].extent - 1);
+    first_row -= below;
+    if (!has_whole_bytes(&forms, run, first_row)) return false;
+
+    *tile = (struct cs_gpu_tile){.plan = *direct, .local_start = below};
+    tile->load_bits = widest_load(&forms, run, first_row, (uintptr_t)direct->from);
+    tile->row_pitch = pitch_of(to_bytes(&forms, run), tile->load_bits);
+    distribute(tile, &forms, local);
+    if (!count_units(tile, &forms, local)) return false;
+    tile->tile_bytes = tile->n_loads * tile->row_pitch;
+    int64_t row_loads = to_bytes(&forms, run) / (tile->load_bits / 8);
+    tile->n_loads *= (uint32_t)row_loads;
+    tile->row_loads = cs_gpu_divide_by(row_loads);
+    tile->start_bytes = to_bytes(&forms, first_row);
+    tile->from_bytes = to_bytes(&forms, forms.source_size);
+    tile->n_tiles = direct->n_units / tile->n_units;
+    return true;
+}

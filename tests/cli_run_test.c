@@ -1,0 +1,320 @@
+/* The options of `run` that choose, stop, repeat and share out; `check`; `make-checkpoint`. To the letter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/cli/cli.h"
+#include "tests/support_cli.h"
+#include "tests/support_files.h"
+
+#define GPT_OSS SOURCE_DIR "/scenarios/gpt_oss/mxfp4_tp1_sync.lua"
+
+#define PASSED(name, policy) "PASSED  " name "  " policy "  ref  1 parameter equal\n"
+#define BOTH_PASSED(name) PASSED(name, "none") PASSED(name, "record_and_fill")
+#define TOTALS(passed, failed) "0 refused (counted as passed), 0 mistrusted (counted as failed)\n" passed " passed, " failed " failed, 0 skipped\n"
+
+static int make_scenarios(void **state) {
+    (void)state;
+    if (enter_new_folder() != 0) return -1;
+    mkdir("t", 0777), mkdir("f", 0777), mkdir("empty", 0777), mkdir("used", 0777);
+    write_toy("t/a.lua", "toy.a", "\"small\", \"R1\"", "cs.equal()");
+    write_toy("t/b.lua", "toy.b", "\"small\", \"R2\"", "{ params_differ = 0 }");
+    write_toy("t/c.lua", "toy.c", "\"full\", \"R1\"", "cs.equal()");
+    write_toy("f/a.lua", "toy.fails", "\"toy\"", "{ params_differ = 1 }");
+    write_toy("f/b.lua", "toy.after", "\"toy\"", "cs.equal()");
+    write_model("model.lua");
+    write_text("broken.lua", "return cs.scenario {\n  name = ,\n}\n");
+    write_text("used/file", "");
+    return 0;
+}
+
+static int remove_scenarios(void **state) {
+    (void)state;
+    return leave_folder();
+}
+
+static void assert_run(const char *arguments, int status, const char *out, const char *err) {
+    coldstart(arguments);
+    if (outcome.status != status) fail_msg("\"%s\": exit status %d, not %d: %s", arguments, outcome.status, status, outcome.err);
+    assert_string_equal(outcome.out, out);
+    assert_string_equal(outcome.err, err);
+}
+
+/* ---- tags ---- */
+
+static void a_folder_leaves_out_what_is_tagged_full_and_says_so(void **state) {
+    (void)state;
+    assert_run("run t", CS_EXIT_PASSED, BOTH_PASSED("toy.a") BOTH_PASSED("toy.b") TOTALS("4", "0"),
+               "left out 1 scenario tagged full: add --tag full\nseed 1\n");
+    assert_run("run t/c.lua", CS_EXIT_PASSED, BOTH_PASSED("toy.c") TOTALS("2", "0"), "seed 1\n");
+    assert_run("run t --tag full", CS_EXIT_PASSED, BOTH_PASSED("toy.c") TOTALS("2", "0"), "seed 1\n");
+}
+
+static void a_tag_selects_and_tags_add_up(void **state) {
+    (void)state;
+    assert_run("run t --tag R2", CS_EXIT_PASSED, BOTH_PASSED("toy.b") TOTALS("2", "0"), "seed 1\n");
+    assert_run("run t --tag R1", CS_EXIT_PASSED, BOTH_PASSED("toy.a") TOTALS("2", "0"),
+               "left out 1 scenario tagged full: add --tag full\nseed 1\n");
+    assert_run("run t --tag R1 --tag full", CS_EXIT_PASSED, BOTH_PASSED("toy.c") TOTALS("2", "0"), "seed 1\n");
+    assert_run("run t --tag R1 --tag R2", CS_EXIT_NOTHING, "", "coldstart: nothing ran: no scenario has every tag\n");
+}
+
+static void a_tag_that_selects_nothing_is_named(void **state) {
+    (void)state;
+    assert_run("run t --tag smal", CS_EXIT_NOTHING, "", "coldstart: nothing ran: no scenario is tagged \"smal\": did you mean \"small\"?\n");
+    assert_run("run t --tag xyzzy", CS_EXIT_NOTHING, "", "coldstart: nothing ran: no scenario is tagged \"xyzzy\"\n");
+    assert_run("run t -k toy.c", CS_EXIT_NOTHING, "",
+               "left out 1 scenario tagged full: add --tag full\ncoldstart: nothing ran: all of it is tagged full\n");
+    assert_run("run t --tag R2 -k toy.a", CS_EXIT_NOTHING, "",
+               "coldstart: nothing ran: no scenario has every tag and a name that contains \"toy.a\"\n");
+}
+
+/* ---- -x ---- */
+
+static void the_first_failure_can_be_the_last(void **state) {
+    (void)state;
+    coldstart("run f -x");
+    assert_int_equal(outcome.status, CS_EXIT_FAILED);
+    assert_says(outcome.out, "FAILED  toy.fails  none  ref\n");
+    assert_says(outcome.out, TOTALS("0", "1"));
+    assert_string_equal(outcome.err, "seed 1\nstopped after the first failure, 3 of 4 not run:\n"
+                                     "  toy.fails  record_and_fill\n  toy.after  none\n  toy.after  record_and_fill\n");
+}
+
+static void without_a_failure_nothing_is_left(void **state) {
+    (void)state;
+    assert_run("run f/b.lua --fail-fast", CS_EXIT_PASSED, BOTH_PASSED("toy.after") TOTALS("2", "0"), "seed 1\n");
+    coldstart("run f/a.lua -x --policy none"); /* the last one fails */
+    assert_int_equal(outcome.status, CS_EXIT_FAILED);
+    assert_string_equal(outcome.err, "seed 1\n");
+}
+
+/* ---- --repeat ---- */
+
+static void repetitions_that_agree_are_one_verdict(void **state) {
+    (void)state;
+    assert_run("run t/a.lua --repeat 3", CS_EXIT_PASSED, BOTH_PASSED("toy.a") TOTALS("2", "0"), "seed 1\n");
+    coldstart("run f/a.lua --policy none");
+    char *once = strdup(outcome.out);
+    coldstart("run f/a.lua --policy none --repeat 5");
+    assert_string_equal(outcome.out, once);
+    free(once);
+}
+
+static void numbers_of_times_are_checked(void **state) {
+    (void)state;
+    assert_refused("run t --repeat 0", CS_EXIT_USAGE, "--repeat wants a number from 1 to 1000000, found \"0\"");
+    assert_refused("run t --repeat 2x", CS_EXIT_USAGE, "found \"2x\"");
+    assert_refused("run t -j -1", CS_EXIT_USAGE, "--jobs wants a number from 1 to 256, found \"-1\"");
+    assert_refused("run t -j 257", CS_EXIT_USAGE, "found \"257\"");
+    assert_refused("run t -j ''", CS_EXIT_USAGE, "found \"\"");
+}
+
+/* ---- -j ---- */
+
+static char *without_seconds(const char *path) {
+    char command[256], *text = calloc(1, CLI_OUTPUT);
+    snprintf(command, sizeof command, "grep -v '\"seconds\"' %s", path);
+    FILE *lines = popen(command, "r");
+    assert_non_null(text);
+    assert_non_null(lines);
+    size_t n = fread(text, 1, CLI_OUTPUT - 1, lines);
+    assert_true(n > 0);
+    pclose(lines);
+    return text;
+}
+
+/* stdout, stderr, exit status and JSON. */
+static void assert_same_with_jobs(const char *arguments) {
+    static struct outcome alone;
+    char command[512];
+    snprintf(command, sizeof command, "%s --json one.json", arguments);
+    coldstart(command);
+    alone = outcome;
+    const char *const jobs[] = {"2", "3", "16"};
+    char *one = without_seconds("one.json");
+    for (size_t i = 0; i < CS_COUNT(jobs); i++) {
+        snprintf(command, sizeof command, "%s --json many.json -j %s", arguments, jobs[i]);
+        coldstart(command);
+        char *many = without_seconds("many.json");
+        assert_int_equal(outcome.status, alone.status);
+        assert_string_equal(outcome.out, alone.out);
+        assert_string_equal(outcome.err, alone.err);
+        assert_string_equal(many, one);
+        free(many);
+    }
+    free(one);
+}
+
+static void processes_change_nothing(void **state) {
+    (void)state;
+    assert_same_with_jobs("run f t model.lua");
+    assert_same_with_jobs("run f t model.lua -x");
+    assert_same_with_jobs("run t -x --repeat 2");
+    assert_same_with_jobs("run " SOURCE_DIR "/scenarios/demo " SOURCE_DIR "/scenarios/gpt_oss " SOURCE_DIR "/scenarios/padding " SOURCE_DIR "/scenarios/meta");
+    assert_same_with_jobs("run f t model.lua --device auto");
+}
+
+static void an_error_in_a_process_is_the_error_of_the_run(void **state) {
+    (void)state;
+    static struct outcome alone;
+    coldstart("run t/a.lua model.lua t/b.lua --checkpoint A=empty");
+    alone = outcome;
+    assert_int_equal(outcome.status, CS_EXIT_USAGE);
+    assert_says(outcome.err, "coldstart: dense, policy none, device ref: ");
+    coldstart("run t/a.lua model.lua t/b.lua --checkpoint A=empty -j 3");
+    assert_int_equal(outcome.status, alone.status);
+    assert_string_equal(outcome.out, alone.out);
+    assert_string_equal(outcome.err, alone.err);
+}
+
+/* ---- warnings ---- */
+
+static void a_warning_of_a_verdict_is_told_once(void **state) {
+    (void)state;
+    coldstart("run " SOURCE_DIR "/scenarios/padding/who_is_not_recorded.lua --json -");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    const char *warning = strstr(outcome.err, "warning: " SOURCE_DIR "/scenarios/padding/who_is_not_recorded.lua: padding.who_is_not_recorded: toy.loose is not registered");
+    assert_non_null(warning);
+    assert_null(strstr(warning + 1, "warning: "));
+    assert_says(outcome.out, "\"warning\": \"toy.loose is not registered");
+    coldstart("run t/a.lua --json -");
+    assert_says(outcome.out, "\"warning\": null");
+}
+
+/* ---- check ---- */
+
+static void check_reads_every_script_and_runs_none(void **state) {
+    (void)state;
+    assert_run("check t f/a.lua", CS_EXIT_PASSED,
+               "ok     t/a.lua  toy.a\nok     t/b.lua  toy.b\nok     t/c.lua  toy.c\nok     f/a.lua  toy.fails\n4 checked, 0 wrong\n", "");
+    coldstart("check broken.lua nowhere.lua t");
+    assert_int_equal(outcome.status, CS_EXIT_USAGE);
+    assert_string_equal(outcome.err, "");
+    assert_says(outcome.out, "wrong  broken.lua:2: ");
+    assert_says(outcome.out, "\nwrong  nowhere.lua: cannot read \"nowhere.lua\": No such file or directory\n");
+    assert_says(outcome.out, "\nok     t/c.lua  toy.c\n5 checked, 2 wrong\n");
+}
+
+static void check_wants_something_to_check(void **state) {
+    (void)state;
+    assert_run("check", CS_EXIT_USAGE, "", "coldstart: check what? name a scenario file or a folder of them\n");
+    assert_run("check empty", CS_EXIT_NOTHING, "", "coldstart: nothing was checked: there is no scenario below \"empty\"\n");
+    assert_refused("check t --policy none", CS_EXIT_USAGE, "unknown option --policy");
+}
+
+/* ---- make-checkpoint ---- */
+
+static void a_checkpoint_of_one_file_has_no_index(void **state) {
+    (void)state;
+    assert_run("make-checkpoint model.lua A one", CS_EXIT_PASSED, "one: 2 tensors, 32 bytes in 1 file\n", "");
+    assert_int_equal(count_files("one"), 1);
+    assert_run("run model.lua --checkpoint A=one/model.safetensors", CS_EXIT_PASSED,
+               "PASSED  dense  none  ref  2 parameters equal\n" TOTALS("1", "0"), "seed 1\n");
+}
+
+static void shards_have_an_index(void **state) {
+    (void)state;
+    assert_run("make-checkpoint model.lua B shards/ --max-shard-size=16", CS_EXIT_PASSED, "shards/: 2 tensors, 32 bytes in 2 files\n", "");
+    assert_int_equal(count_files("shards"), 3);
+    coldstart("version; cat shards/model.safetensors.index.json");
+    assert_string_equal(outcome.out, "coldstart 0.1.0\n{\n  \"metadata\": {\n    \"total_size\": 32\n  },\n  \"weight_map\": {\n"
+                                     "    \"layers.0.norm.weight\": \"model-00001-of-00002.safetensors\",\n"
+                                     "    \"layers.1.norm.weight\": \"model-00002-of-00002.safetensors\"\n  }\n}");
+    assert_run("run model.lua --checkpoint B=shards", CS_EXIT_PASSED, "PASSED  dense  none  ref  2 parameters equal\n" TOTALS("1", "0"), "seed 1\n");
+}
+
+static void a_tensor_larger_than_the_limit_has_a_file_alone(void **state) {
+    (void)state;
+    assert_run("make-checkpoint model.lua A alone --max-shard-size 1", CS_EXIT_PASSED, "alone: 2 tensors, 32 bytes in 2 files\n", "");
+    assert_run("make-checkpoint model.lua A together --max-shard-size 32B", CS_EXIT_PASSED, "together: 2 tensors, 32 bytes in 1 file\n", "");
+}
+
+static void another_seed_gives_other_numbers(void **state) {
+    (void)state;
+    coldstart("make-checkpoint model.lua A seed1 --seed 1; cmp seed1/model.safetensors one/model.safetensors");
+    assert_int_equal(outcome.status, 0);
+    coldstart("make-checkpoint model.lua A seed2 --seed 2; cmp -s seed2/model.safetensors one/model.safetensors");
+    assert_int_equal(outcome.status, 1);
+}
+
+static void what_cannot_be_made_is_named(void **state) {
+    (void)state;
+    assert_refused("make-checkpoint model.lua A", CS_EXIT_USAGE, "make-checkpoint wants a scenario file, the name of a checkpoint and a folder, 2 given");
+    assert_refused("make-checkpoint model.lua X new", CS_EXIT_USAGE, "unknown checkpoint \"X\": did you mean \"A\"?");
+    assert_refused("make-checkpoint t/a.lua A new", CS_EXIT_USAGE, "t/a.lua: a toy spells out what each load writes: it has no checkpoints");
+    assert_refused("make-checkpoint model.lua A new --max-shard-size 1GB", CS_EXIT_USAGE, "--max-shard-size: \"1GB\" is not a size");
+    assert_refused("make-checkpoint model.lua A new --max-shard-size 0", CS_EXIT_USAGE, "a file must have room for something");
+    assert_refused("make-checkpoint model.lua A new --seed x", CS_EXIT_USAGE, "--seed wants a whole number");
+    assert_refused("make-checkpoint model.lua A used", CS_EXIT_USAGE, "\"used\" is there already and not empty: name a new folder");
+    assert_refused("make-checkpoint model.lua A broken.lua", CS_EXIT_USAGE, "\"broken.lua\" is there already and no folder: name a new one");
+    assert_refused("make-checkpoint model.lua A no/where", CS_EXIT_USAGE, "\"no/where\" cannot be created: No such file or directory");
+    assert_int_equal(count_files("used"), 1);
+    coldstart("version; ls -d new* used.*");
+    assert_string_equal(outcome.out, "coldstart 0.1.0\n");
+}
+
+static void an_empty_folder_may_be_filled(void **state) {
+    (void)state;
+    mkdir("hollow", 0777);
+    coldstart("make-checkpoint model.lua A hollow");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    assert_int_equal(count_files("hollow"), 1);
+}
+
+/* 86 kB of tensors do not fit into files of at most 8 blocks of 512 or 1024 bytes. */
+static void a_failed_write_leaves_nothing(void **state) {
+    (void)state;
+    mkdir("disk", 0777);
+    coldstart("version; ulimit -f 8; '" COLDSTART "' make-checkpoint " GPT_OSS " A disk/full");
+    assert_int_equal(outcome.status, CS_EXIT_INTERNAL);
+    assert_says(outcome.err, "cannot be written: File too large");
+    assert_int_equal(count_files("disk"), 0);
+}
+
+/* A from files is A from numbers: the same verdicts and counts, whatever the shards. B becomes a copy of the files. */
+static void a_checkpoint_that_was_written_gives_the_same_verdicts(void **state) {
+    (void)state;
+    coldstart("run " GPT_OSS);
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    char *synthetic = strdup(outcome.out);
+    coldstart("make-checkpoint " GPT_OSS " A gpt_oss --max-shard-size 64KiB");
+    assert_string_equal(outcome.out, "gpt_oss: 21 tensors, 286672 bytes in 5 files\n");
+    coldstart("run " GPT_OSS " --checkpoint A=gpt_oss");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    assert_string_equal(outcome.out, synthetic);
+    free(synthetic);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_leaves_out_what_is_tagged_full_and_says_so),
+        cmocka_unit_test(a_tag_selects_and_tags_add_up),
+        cmocka_unit_test(a_tag_that_selects_nothing_is_named),
+        cmocka_unit_test(the_first_failure_can_be_the_last),
+        cmocka_unit_test(without_a_failure_nothing_is_left),
+        cmocka_unit_test(repetitions_that_agree_are_one_verdict),
+        cmocka_unit_test(numbers_of_times_are_checked),
+        cmocka_unit_test(processes_change_nothing),
+        cmocka_unit_test(an_error_in_a_process_is_the_error_of_the_run),
+        cmocka_unit_test(a_warning_of_a_verdict_is_told_once),
+        cmocka_unit_test(check_reads_every_script_and_runs_none),
+        cmocka_unit_test(check_wants_something_to_check),
+        cmocka_unit_test(a_checkpoint_of_one_file_has_no_index),
+        cmocka_unit_test(shards_have_an_index),
+        cmocka_unit_test(a_tensor_larger_than_the_limit_has_a_file_alone),
+        cmocka_unit_test(another_seed_gives_other_numbers),
+        cmocka_unit_test(what_cannot_be_made_is_named),
+        cmocka_unit_test(an_empty_folder_may_be_filled),
+        cmocka_unit_test(a_failed_write_leaves_nothing),
+        cmocka_unit_test(a_checkpoint_that_was_written_gives_the_same_verdicts),
+    };
+    return cmocka_run_group_tests(tests, make_scenarios, remove_scenarios);
+}
