@@ -2,26 +2,6 @@
 
 #include <string.h>
 
-/* What a reader of the table should think when the count is not 0. */
-static const char *const meanings[CS_N_COUNTS] = {
-    [CS_COUNT_params_differ] = "parameters and buffers whose bytes, shape, stride or dtype differ from the cold start",
-    [CS_COUNT_params_lucky] = "equal only by what undefined memory happened to hold",
-    [CS_COUNT_params_moved] = "parameters and buffers at another address than after the cold start: captured graphs read old memory",
-    [CS_COUNT_side_moved] = "side tensors that owned their storage and are elsewhere now: captured graphs read old memory",
-    [CS_COUNT_side_extra] = "side tensors that were a parameter's storage and are an orphan copy now",
-    [CS_COUNT_side_missing] = "side tensors that were reachable after the cold start and no longer are",
-    [CS_COUNT_side_differ] = "owned or orphaned side tensors whose bytes differ from the cold start",
-    [CS_COUNT_alias_differ] = "pairs of names that share a storage in exactly one of the two states",
-    [CS_COUNT_missing] = "checkpoint tensors of the last load that were expected and not sent",
-    [CS_COUNT_duplicate] = "checkpoint tensors of the last load that were consumed twice",
-    [CS_COUNT_excess] = "checkpoint tensors of the last load that no loader consumed",
-    [CS_COUNT_fill_calls] = "device calls of the padding policy in the last load",
-    [CS_COUNT_fill_regions] = "regions that it filled",
-    [CS_COUNT_fill_bytes] = "bytes that it filled",
-    [CS_COUNT_fill_skipped] = "recorded parameters whose layout no longer matched, so that their padding was not filled",
-    [CS_COUNT_warnings] = "padded writes into parameters that are not registered",
-};
-
 /* Words and colours (ANSI) of a status; the first column is as wide as the longest that is usual. */
 static const struct {
     const char *word, *colour;
@@ -98,7 +78,7 @@ static void print_reason(FILE *out, const struct cs_verdict *verdict) {
 static void print_counts(FILE *out, const struct cs_verdict *verdict) {
     for (enum cs_count i = 0; i < CS_N_COUNTS; i++) {
         if (verdict->count[i] == 0) continue;
-        fprintf(out, "  %-13s %8" PRId64 "  %s", cs_count_names[i], verdict->count[i], meanings[i]);
+        fprintf(out, "  %-13s %8" PRId64 "  %s", cs_count_names[i], verdict->count[i], cs_count_texts[i]);
         if (i == CS_COUNT_params_differ) fprintf(out, " (of %" PRId64 ")", verdict->params_total);
         fputc('\n', out);
     }

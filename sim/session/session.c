@@ -1,7 +1,12 @@
 #include "sim/session/internal.h"
 
 const char *const cs_count_names[CS_N_COUNTS] = {
-#define X(name) [CS_COUNT_##name] = #name,
+#define X(name, text) [CS_COUNT_##name] = #name,
+    CS_COUNTS(X)
+#undef X
+};
+const char *const cs_count_texts[CS_N_COUNTS] = {
+#define X(name, text) [CS_COUNT_##name] = (text),
     CS_COUNTS(X)
 #undef X
 };

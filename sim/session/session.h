@@ -54,33 +54,33 @@ struct cs_model_config {
 
 /* ---- scenario: the plan ---- */
 
-/* Counts that a verdict has and an expectation may name. Units: requirements R4, "Unit of every count".
- *    field                 meaning */
+/* Counts that a verdict has and an expectation may name, and what a reader should think when one is not 0. Units:
+ * requirements R4, "Unit of every count". */
 #define CS_COUNTS(X)                                                                                                   \
-    X(params_differ)     /* parameters and buffers whose bytes, shape, stride or dtype differ from the cold start */   \
-    X(params_lucky)      /* equal only by what undefined memory happened to hold (R8.3) */                             \
-    X(params_moved)      /* parameters and buffers at another address than after this server's cold start */          \
-    X(side_moved)        /* side tensors that owned their storage and are elsewhere now */                             \
-    X(side_extra)        /* side tensors that were a parameter's storage and are an orphan copy now */                 \
-    X(side_missing)      /* side tensors that were reachable and no longer are */                                      \
-    X(side_differ)       /* owned or extra side tensors whose bytes differ from the cold start */                      \
-    X(alias_differ)      /* pairs of names that share a storage in exactly one of the two states */                    \
-    X(missing)           /* checkpoint tensors of the last load: expected, not sent */                                 \
-    X(duplicate)         /* consumed twice */                                                                          \
-    X(excess)            /* no loader consumed it */                                                                   \
-    X(fill_calls)        /* device calls of the policy in the last load */                                             \
-    X(fill_regions)                                                                                                    \
-    X(fill_bytes)                                                                                                      \
-    X(fill_skipped)      /* recorded parameters whose layout no longer matched */                                      \
-    X(warnings)          /* padded writes into parameters that are not registered */
+    X(params_differ, "parameters and buffers whose bytes, shape, stride or dtype differ from the cold start")          \
+    X(params_lucky, "equal only by what undefined memory happened to hold") /* R8.3 */                                 \
+    X(params_moved, "parameters and buffers at another address than after the cold start: captured graphs read old memory") \
+    X(side_moved, "side tensors that owned their storage and are elsewhere now: captured graphs read old memory")      \
+    X(side_extra, "side tensors that were a parameter's storage and are an orphan copy now")                           \
+    X(side_missing, "side tensors that were reachable after the cold start and no longer are")                         \
+    X(side_differ, "owned or orphaned side tensors whose bytes differ from the cold start")                            \
+    X(alias_differ, "pairs of names that share a storage in exactly one of the two states")                            \
+    X(missing, "checkpoint tensors of the last load that were expected and not sent")                                  \
+    X(duplicate, "checkpoint tensors of the last load that were consumed twice")                                       \
+    X(excess, "checkpoint tensors of the last load that no loader consumed")                                           \
+    X(fill_calls, "device calls of the padding policy in the last load")                                               \
+    X(fill_regions, "regions that it filled")                                                                          \
+    X(fill_bytes, "bytes that it filled")                                                                              \
+    X(fill_skipped, "recorded parameters whose layout no longer matched, so that their padding was not filled")        \
+    X(warnings, "padded writes into parameters that are not registered")
 
 enum cs_count {
-#define X(name) CS_COUNT_##name,
+#define X(name, text) CS_COUNT_##name,
     CS_COUNTS(X)
 #undef X
     CS_N_COUNTS
 };
-extern const char *const cs_count_names[CS_N_COUNTS];
+extern const char *const cs_count_names[CS_N_COUNTS], *const cs_count_texts[CS_N_COUNTS];
 
 /* The channels (R8.1) that must all be zero for `equal()`; the others only inform. */
 bool cs_count_is_channel(enum cs_count count);
@@ -133,6 +133,16 @@ struct cs_checkpoint_config {
     unsigned version;      /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
 };
 
+/* What a scenario's file lets a command line change. Values are written as `--set` takes them. */
+enum cs_declared_kind { CS_DECLARED_INTEGER, CS_DECLARED_NUMBER, CS_DECLARED_BOOLEAN, CS_DECLARED_STRING };
+struct cs_declared {
+    const char *name, *text; /* text: one line, or NULL */
+    enum cs_declared_kind kind;
+    bool has_least, has_most;
+    double least, most;          /* of a number */
+    const char *initial, *value; /* the file's, and the one that it was read with */
+};
+
 struct cs_scenario {
     const char *file; /* as given to the script loader */
     int line;
@@ -154,6 +164,8 @@ struct cs_scenario {
     const struct cs_checkpoint_config *checkpoints;
     size_t n_ops;
     const struct cs_op *ops;
+    size_t n_declared;
+    const struct cs_declared *declared; /* by name */
 };
 
 /* Everything that can be wrong with a scenario and is not a matter of types: names that no registry knows, an expectation

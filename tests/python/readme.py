@@ -146,7 +146,7 @@ def check_complete(source, player):
     for path in sorted(script.glob("*.[ch]")):
         language += re.findall(r'\{CS_\w*ROW\("(\w+)"', path.read_text(encoding="utf-8"))
     header = (source / "sim/session/session.h").read_text(encoding="utf-8")
-    counts = re.findall(r"\bX\((\w+)\)", header.split("#define CS_COUNTS(X)")[1].split("enum cs_count")[0])
+    counts = re.findall(r"\bX\((\w+),", header.split("#define CS_COUNTS(X)")[1].split("enum cs_count")[0])
     assert len(counts) > 10, counts
     check("scenarios/README.md", language + counts + folders_in(source / "scenarios"))
     check("sim/README.md", folders_in(source / "sim"))
