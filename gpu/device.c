@@ -137,13 +137,38 @@ static enum cs_status generate(const struct cs_device *device, const struct cs_v
 
 /* ---- relayout ---- */
 
+/* A u8 view that stands for wider elements may begin anywhere: then it takes a copy that begins where elements do. */
+static enum cs_status relayout_misaligned(const struct cs_device *device, const struct cs_plan *plan, int64_t n_matrices,
+                                          unsigned char *to, const unsigned char *from) {
+    int64_t size = plan->bits / 8;
+    size_t from_bytes = (size_t)(n_matrices * plan->source_rows * plan->source_columns * size);
+    size_t to_bytes = (size_t)(n_matrices * plan->rows * plan->columns * size), gap = (from_bytes + 15) / 16 * 16;
+    const struct cs_gpu_backend *backend = backend_of(device);
+    void *data;
+    CS_TRY(allocate(device, gap + to_bytes, &data));
+    unsigned char *source = data, *result_bytes = source + gap;
+    enum cs_status status = backend->move(source, from, from_bytes);
+    if (status == CS_OK) status = cs_gpu_relayout_run(backend, plan, n_matrices, result_bytes, source);
+    if (status == CS_OK) status = backend->move(to, result_bytes, to_bytes);
+    release(device, data, gap + to_bytes);
+    return status;
+}
+
+static enum cs_status relayout_resident(const struct cs_device *device, const struct cs_plan *plan, int64_t n_matrices,
+                                        const struct cs_view *destination, const struct cs_view *source) {
+    unsigned char *to = bytes_of(destination) + cs_view_byte_offset(destination);
+    const unsigned char *from = bytes_of(source) + cs_view_byte_offset(source);
+    uintptr_t size = plan->bits < 8 ? 1 : (uintptr_t)plan->bits / 8;
+    if ((uintptr_t)to % size || (uintptr_t)from % size) return relayout_misaligned(device, plan, n_matrices, to, from);
+    return cs_gpu_relayout_run(backend_of(device), plan, n_matrices, to, from);
+}
+
 static enum cs_status relayout(const struct cs_device *device, const struct cs_plan *plan, int64_t n_matrices,
                                const struct cs_view *destination, const struct cs_view *source) {
     struct resident from;
     if (cs_view_numel(destination) == 0) return CS_OK;
     CS_TRY(make_resident(device, source, &from));
-    enum cs_status status = cs_gpu_relayout_run(backend_of(device), plan, n_matrices, bytes_of(destination) + cs_view_byte_offset(destination),
-                                                bytes_of(&from.view) + cs_view_byte_offset(&from.view));
+    enum cs_status status = relayout_resident(device, plan, n_matrices, destination, &from.view);
     resident_release(device, &from);
     return status;
 }

@@ -74,6 +74,7 @@ static struct cs_gpu_region region_of(const struct cs_fill *fill) {
     struct cs_gpu_region region = {.walk = cs_gpu_walk_of(&fill->view, NULL), .to = fill->view.storage->data};
     region.pattern = repeated(fill->bits, region.walk.bits);
     cs_gpu_walk_group(&region.walk, (uintptr_t)region.to, 0);
+    region.is_wide = cs_gpu_is_wide(region.walk.n);
     return region;
 }
 

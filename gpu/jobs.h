@@ -46,6 +46,7 @@ struct cs_gpu_region {
     struct cs_gpu_walk walk;
     unsigned char *to;
     uint64_t pattern; /* the element's bits, repeated to 64 */
+    bool is_wide;
 };
 
 struct cs_gpu_fill {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum {
+    MOST_SHARED = 40 << 10, /* after rows were kept apart */
     TILE_BYTES = 16 << 10, /* several blocks share a multiprocessor, and each thread has a few loads in flight */
     LONGEST_RUN = 512,
     SHORTEST_GAIN = 2 /* a source run must be this many times a piece */
@@ -112,10 +113,9 @@ static bool has_whole_bytes(const struct cs_gpu_forms *forms, int64_t run, int64
 static int64_t to_bytes(const struct cs_gpu_forms *forms, int64_t pieces) { return pieces * forms->bits / 8; }
 
 /* Keeps rows of shared memory apart by an odd number of words, so that a column's words lie in different banks. */
-static uint32_t pitch_of(int64_t run_bytes, int load_bits) {
-    int64_t words = (run_bytes + 3) / 4;
-    if (load_bits < 32) return (uint32_t)(words * 4 + 4);
-    return (uint32_t)((words % 2 ? words : words + 1) * 4);
+static uint32_t pitch_of(int64_t run_bytes, int piece_bits) {
+    int64_t size = piece_bits > 32 ? piece_bits / 8 : 4, words = (run_bytes + size - 1) / size;
+    return (uint32_t)((words % 2 ? words : words + 1) * size);
 }
 
 static void append(struct cs_gpu_digits *digits, const struct cs_gpu_forms *forms, int d, int64_t source) {
@@ -193,10 +193,10 @@ bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *di
 
     *tile = (struct cs_gpu_tile){.plan = *direct, .local_start = below};
     tile->load_bits = widest_load(&forms, run, first_row, (uintptr_t)direct->from);
-    tile->row_pitch = pitch_of(to_bytes(&forms, run), tile->load_bits);
+    tile->row_pitch = pitch_of(to_bytes(&forms, run), forms.bits);
     distribute(tile, &forms, local);
-    if (!count_units(tile, &forms, local)) return false;
     tile->tile_bytes = tile->n_loads * tile->row_pitch;
+    if (tile->tile_bytes > MOST_SHARED || !count_units(tile, &forms, local)) return false;
     int64_t row_loads = to_bytes(&forms, run) / (tile->load_bits / 8);
     tile->n_loads *= (uint32_t)row_loads;
     tile->row_loads = cs_gpu_divide_by(row_loads);

@@ -10,16 +10,16 @@
 #include <assert.h>
 #include <omp.h>
 #include <string.h>
-#include <stdlib.h>
 
 enum {
     STAGE = 16 << 10,    /* bytes of a block that is put together in the cache, then streamed */
+    STREAM_RUN = 512,    /* bytes of a run that is streamed from where it is */
     PARALLEL = 256 << 10 /* bytes from which threads pay */
 };
 
 struct job {
     const struct cs_ref_relayout *r;
-    bool is_streamed;
+    bool is_streamed; /* large enough for stores past the caches */
     unsigned char *destination;
     const unsigned char *source;
 };
@@ -85,50 +85,35 @@ static int64_t elements_inside(const struct cs_ref_relayout *r, const struct blo
 /* ---- bytes ---- */
 
 /* Inlined with a constant size, a copy is one load and one store. */
-static inline __attribute__((always_inline)) void copy_runs(unsigned char *restrict destination, const unsigned char *restrict source,
-                                                            const int64_t *restrict offset, int64_t n, size_t size) {
-    for (int64_t i = 0; i < n; i++) memcpy(destination + (size_t)i * size, source + offset[i], size);
+static inline __attribute__((always_inline)) void copy_sized(const struct cs_ref_relayout *r, unsigned char *restrict destination,
+                                                             const unsigned char *restrict source, size_t size) {
+    for (int64_t i = 0; i < r->n_runs; i++) memcpy(destination + (size_t)i * size, source + r->offset[i], size);
 }
 
-/* Eight bytes are one store. */
-static void copy_bytes(unsigned char *restrict destination, const unsigned char *restrict source, const int64_t *restrict offset, int64_t n) {
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const unsigned char bytes[8] = {source[offset[i]],     source[offset[i + 1]], source[offset[i + 2]], source[offset[i + 3]],
-                                        source[offset[i + 4]], source[offset[i + 5]], source[offset[i + 6]], source[offset[i + 7]]};
-        memcpy(destination + i, bytes, 8);
-    }
-    copy_runs(destination + i, source, offset + i, n - i, 1);
-}
-
-static void copy_block(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source, size_t size) {
+static void copy_runs(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source, size_t size) {
     switch (size) {
-    case 1: copy_bytes(destination, source, r->offset, r->n_runs); break;
-    case 2: copy_runs(destination, source, r->offset, r->n_runs, 2); break;
-    case 4: copy_runs(destination, source, r->offset, r->n_runs, 4); break;
-    case 8: copy_runs(destination, source, r->offset, r->n_runs, 8); break;
-    case 16: copy_runs(destination, source, r->offset, r->n_runs, 16); break;
-    default:
-        for (int64_t i = 0; i < r->n_runs; i++) {
-            __builtin_prefetch(source + r->offset[i + CS_REF_AHEAD]);
-            memcpy(destination + (size_t)i * size, source + r->offset[i], size);
-        }
+    case 1: copy_sized(r, destination, source, 1); return;
+    case 2: copy_sized(r, destination, source, 2); return;
+    case 4: copy_sized(r, destination, source, 4); return;
+    case 8: copy_sized(r, destination, source, 8); return;
+    default: break;
+    }
+    for (int64_t i = 0; i < r->n_runs; i++) {
+        __builtin_prefetch(source + r->offset[i + CS_REF_AHEAD]);
+        memcpy(destination + (size_t)i * size, source + r->offset[i], size);
     }
 }
 
-static void stream_block(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source, size_t size) {
+static void stream_runs(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source, size_t size) {
     unsigned char stage[STAGE];
-    if (size >= (size_t)(getenv("XS")?atoi(getenv("XS")):512)) {
-        for (int64_t i = 0; i < r->n_runs; i++) {
-            const unsigned char *next = source + r->offset[i + (i + 1 < r->n_runs)];
-            cs_ref_stream_copy(destination + (size_t)i * size, source + r->offset[i], size, next);
-        }
-    } else if ((size_t)r->n_runs * size > STAGE) {
-        copy_block(r, destination, source, size);
-    } else {
-        copy_block(r, stage, source, size);
-        cs_ref_stream_copy(destination, stage, (size_t)r->n_runs * size, stage);
+    size_t bytes = (size_t)r->n_runs * size;
+    if (size < STREAM_RUN && bytes <= STAGE) {
+        copy_runs(r, stage, source, size);
+        cs_ref_stream_copy(destination, stage, bytes, stage);
+        return;
     }
+    for (int64_t i = 0; i < r->n_runs; i++)
+        cs_ref_stream_copy(destination + (size_t)i * size, source + r->offset[i], size, source + r->offset[i + 1]);
 }
 
 static void move_bytes(const struct job *job, const struct block *block) {
@@ -140,8 +125,8 @@ static void move_bytes(const struct job *job, const struct block *block) {
     if (block->is_outside) {
         memset(destination, 0, (size_t)r->n_runs * size);
     } else if (block->is_inside) {
-        if (job->is_streamed) stream_block(r, destination, source, size);
-        else copy_block(r, destination, source, size);
+        if (job->is_streamed) stream_runs(r, destination, source, size);
+        else copy_runs(r, destination, source, size);
     } else {
         for (int64_t i = 0; i < r->n_runs; i++, destination += size) {
             size_t inside = (size_t)(elements_inside(r, block, i) * unit);
@@ -183,56 +168,117 @@ static void move_nibbles(const struct job *job, const struct block *block) {
     }
 }
 
-/* ---- words ---- */
+/* ---- packed tiles ---- */
+
+/* Inlined with a constant size, a copy is one load and one store. */
+static inline __attribute__((always_inline)) void gather_runs(unsigned char *restrict destination, const unsigned char *restrict source,
+                                                              const uint16_t *restrict packed, int64_t n, size_t size) {
+    for (int64_t i = 0; i < n; i++) memcpy(destination + (size_t)i * size, source + packed[i], size);
+}
+
+/* Eight bytes are one store. */
+static void gather_bytes(unsigned char *restrict destination, const unsigned char *restrict source, const uint16_t *restrict p, int64_t n) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8, p += 8) {
+        const unsigned char bytes[8] = {source[p[0]], source[p[1]], source[p[2]], source[p[3]],
+                                        source[p[4]], source[p[5]], source[p[6]], source[p[7]]};
+        memcpy(destination + i, bytes, 8);
+    }
+    gather_runs(destination + i, source, p, n - i, 1);
+}
+
+/* So are two words. */
+static void gather_pairs(unsigned char *restrict destination, const unsigned char *restrict source, const uint16_t *restrict p, int64_t n) {
+    int64_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+        uint32_t words[2];
+        memcpy(&words[0], source + p[i], 4);
+        memcpy(&words[1], source + p[i + 1], 4);
+        memcpy(destination + 4 * i, words, 8);
+    }
+    gather_runs(destination + 4 * i, source, p + i, n - i, 4);
+}
 
 static void store_word(unsigned char *to, uint32_t word) {
     const unsigned char bytes[4] = {(unsigned char)word, (unsigned char)(word >> 8), (unsigned char)(word >> 16), (unsigned char)(word >> 24)};
     memcpy(to, bytes, 4);
 }
 
-static void copy_words(unsigned char *restrict destination, const unsigned char *restrict source, const struct cs_ref_relayout *r,
-                       int64_t n_words) {
-    const int64_t *byte = r->byte;
-    for (int64_t w = 0; w < n_words; w++, byte += 4)
-        store_word(destination + 4 * w, r->moved[0][source[byte[0]]] | r->moved[1][source[byte[1]]] | r->moved[2][source[byte[2]]] |
-                                            r->moved[3][source[byte[3]]]);
+static void gather_words(unsigned char *restrict destination, const unsigned char *restrict source, const struct cs_ref_relayout *r,
+                         int64_t n_words) {
+    const uint16_t *p = r->packed;
+    for (int64_t w = 0; w < n_words; w++, p += 4)
+        store_word(destination + 4 * w,
+                   r->moved[0][source[p[0]]] | r->moved[1][source[p[1]]] | r->moved[2][source[p[2]]] | r->moved[3][source[p[3]]]);
 }
 
-/* The layout's permutation, of words that were moved as they are. */
+static void gather(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source) {
+    size_t size = (size_t)(r->run * r->plan.bits / 8);
+    if (r->makes_words) {
+        gather_words(destination, source, r, r->n_runs * r->run * r->plan.bits / 32);
+        return;
+    }
+    switch (size) {
+    case 1: gather_bytes(destination, source, r->packed, r->n_runs); break;
+    case 2: gather_runs(destination, source, r->packed, r->n_runs, 2); break;
+    case 4: gather_pairs(destination, source, r->packed, r->n_runs); break;
+    case 8: gather_runs(destination, source, r->packed, r->n_runs, 8); break;
+    case 16: gather_runs(destination, source, r->packed, r->n_runs, 16); break;
+    default: gather_runs(destination, source, r->packed, r->n_runs, size); break;
+    }
+}
+
+/* While the windows of a tile are packed, those of the next one are fetched. One long window is what the processor itself
+ * reads ahead best. */
+static void pack_tile(const struct cs_ref_relayout *r, const unsigned char *source, const unsigned char *next, unsigned char *pack) {
+    for (int64_t w = 0; w < r->n_windows; w++, pack += r->window_bytes) {
+        for (int64_t byte = 0; byte < r->window_bytes && r->n_windows > 1; byte += 64) __builtin_prefetch(next + r->window[w] + byte);
+        memcpy(pack, source + r->window[w], (size_t)r->window_bytes);
+    }
+}
+
+static void move_packed(const struct job *job, const struct block *tile, const struct block *next) {
+    const struct cs_ref_relayout *r = job->r;
+    unsigned char pack[CS_REF_PACK], stage[STAGE];
+    int bits = r->plan.bits;
+    size_t bytes = (size_t)(r->n_runs * r->run * bits / 8);
+    bool is_staged = job->is_streamed && bytes <= STAGE;
+    pack_tile(r, job->source + tile->source * bits / 8, job->source + next->source * bits / 8, pack);
+    for (int64_t b = 0; b < r->n_blocks; b++) {
+        unsigned char *destination = job->destination + (tile->destination + r->near[b].destination) * bits / 8;
+        gather(r, is_staged ? stage : destination, pack + r->near_packed[b]);
+        if (is_staged) cs_ref_stream_copy(destination, stage, bytes, stage);
+    }
+}
+
+/* ---- words that were moved as they are ---- */
+
 static void permute_words(const struct cs_ref_relayout *r, unsigned char *bytes, int64_t n_words) {
     for (unsigned char *b = bytes; b < bytes + 4 * n_words; b += 4)
         store_word(b, r->moved[0][b[0]] | r->moved[1][b[1]] | r->moved[2][b[2]] | r->moved[3][b[3]]);
 }
 
-static void move_words(const struct job *job, const struct block *block) {
-    const struct cs_ref_relayout *r = job->r;
-    int64_t n_words = r->n_runs * r->run * r->plan.bits / 32;
-    unsigned char *destination = job->destination + block->destination * r->plan.bits / 8;
-    if (block->is_inside) {
-        copy_words(destination, job->source + block->source * r->plan.bits / 8, r, n_words);
-    } else {
-        move_bytes(job, block);
-        permute_words(r, destination, n_words);
-    }
-}
-
 /* ---- the operation ---- */
 
-static void move_tile(const struct job *job, const struct block *tile) {
-    const struct cs_ref_relayout *r = job->r;
-    for (int64_t b = 0; b < r->n_blocks; b++) {
-        struct block block = find_block(r, tile, &r->near[b]);
-        if (r->makes_words) move_words(job, &block);
-        else if (r->plan.bits == 4) move_nibbles(job, &block);
-        else move_bytes(job, &block);
-    }
+static bool is_inside(const struct cs_ref_relayout *r, const struct block *tile) {
+    for (int g = 0; g < r->plan.n_guards; g++)
+        if (tile->guard[g] + r->most_near[g] + r->most[g] >= r->plan.guard[g].limit) return false;
+    return true;
 }
 
-/* The lines of the tile after this one are on their way while this one is at work. */
-static void fetch_tile(const struct job *job, const struct block *tile) {
+static void move_tile(const struct job *job, const struct block *tile, const struct block *next) {
     const struct cs_ref_relayout *r = job->r;
-    const unsigned char *source = job->source + tile->source * r->plan.bits / 8;
-    for (int64_t i = 0; i < r->n_lines; i++) __builtin_prefetch(source + r->line[i]);
+    if (r->is_packed && is_inside(r, tile)) {
+        move_packed(job, tile, next);
+        return;
+    }
+    int64_t n_words = r->makes_words ? r->n_runs * r->run * r->plan.bits / 32 : 0;
+    for (int64_t b = 0; b < r->n_blocks; b++) {
+        struct block block = find_block(r, tile, &r->near[b]);
+        if (r->plan.bits == 4) move_nibbles(job, &block);
+        else move_bytes(job, &block);
+        permute_words(r, job->destination + block.destination * r->plan.bits / 8, n_words);
+    }
 }
 
 /* Tiles [first, end). */
@@ -241,11 +287,8 @@ static void move_tiles(const struct job *job, int64_t first, int64_t end) {
     struct block next = find_tile(job->r, first);
     for (int64_t i = first; i < end; i++) {
         struct block tile = next;
-        if (i + 1 < end) {
-            next = find_tile(job->r, i + 1);
-            fetch_tile(job, &next);
-        }
-        move_tile(job, &tile);
+        if (i + 1 < end) next = find_tile(job->r, i + 1);
+        move_tile(job, &tile, &next);
     }
     cs_ref_stream_end();
 }
@@ -261,7 +304,7 @@ enum cs_status cs_ref_relayout(const struct cs_device *device, const struct cs_p
 
     int64_t n_tiles = n_matrices * r.n_tiles, n_bytes = n_matrices * plan->rows * plan->columns * plan->bits / 8;
     bool shares_bytes = r.plan.bits == 4 && !is_even(r.n_runs); /* neighbouring blocks write the same byte */
-    job.is_streamed = n_bytes >= CS_REF_STREAM_FROM && !plan->word;
+    job.is_streamed = n_bytes >= CS_REF_STREAM_FROM;
 #pragma omp parallel if (n_bytes > PARALLEL && !shares_bytes)
     {
         int64_t thread = omp_get_thread_num(), n_threads = omp_get_num_threads();

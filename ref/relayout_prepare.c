@@ -4,6 +4,7 @@
 
 enum {
     LINE = 64, /* of a cache */
+    WINDOW = 2 * LINE, /* of the source, that a tile reads whole */
     BLOCK = 64 << 10 /* bytes in a block: enough to hide its set-up */
 };
 
@@ -100,7 +101,7 @@ static int64_t room(const struct cs_ref_relayout *r, int d, int64_t n_runs, int6
     bool shares_lines = r->run * r->plan.bits / 8 < LINE && step_bytes(&r->plan, d) >= LINE;
     if (most > CS_REF_RUNS) most = CS_REF_RUNS;
     if (r->plan.word && most > CS_REF_RUNS * 8 / r->plan.bits / r->run) most = CS_REF_RUNS * 8 / r->plan.bits / r->run;
-    if (shares_lines && CS_REF_LINES / n_lines < most / n_runs) return CS_REF_LINES / n_lines;
+    if (shares_lines && CS_REF_WINDOWS / n_lines < most / n_runs) return CS_REF_WINDOWS / n_lines;
     return most / n_runs;
 }
 
@@ -128,14 +129,35 @@ static void rotate_to(struct cs_plan *plan, int from, int to) {
     for (int g = 0; g < plan->n_guards; g++) plan->guard[g].coefficient[to] = kept.guard[g].coefficient[from];
 }
 
-/* Far digits that walk within a line of the source become near ones. */
+/* Whether digit d stays within a window of the source, rather than step from one to the next. */
+static bool is_small(const struct cs_plan *plan, int d) { return step_bytes(plan, d) < LINE; }
+
+/* Elements from the first to the last that the small digits from `first` on reach, and the run. */
+static int64_t window_of(const struct cs_ref_relayout *r, int first) {
+    int64_t window = 1;
+    for (int d = first; d < r->plan.n_digits; d++)
+        if (is_small(&r->plan, d)) window += (r->plan.digit[d].extent - 1) * r->plan.digit[d].source;
+    return window;
+}
+
+static int64_t windows_of(const struct cs_ref_relayout *r, int first) {
+    int64_t n = 1;
+    for (int d = first; d < r->plan.n_digits; d++)
+        if (!is_small(&r->plan, d)) n *= r->plan.digit[d].extent;
+    return n;
+}
+
+/* Far digits that walk within a window of the source become near ones. */
 static void choose_near(struct cs_ref_relayout *r) {
     struct cs_plan *plan = &r->plan;
+    int64_t window = window_of(r, r->n_far) * plan->bits / 8;
     r->n_blocks = 1;
     if (r->run * plan->bits / 8 >= LINE) return;
+    if (window < WINDOW) window = WINDOW;
+    if (window > CS_REF_PACK / windows_of(r, r->n_far)) return;
     for (int d = 0; d < r->n_far;) {
         int64_t step = step_bytes(plan, d), most = CS_REF_NEAR / r->n_blocks;
-        int64_t part = step > 0 && step < LINE ? LINE / step : 1;
+        int64_t part = step > 0 && step < LINE && plan->digit[d].source > 0 ? window / step : 1;
         part = largest_divisor(plan->digit[d].extent, part < most ? part : most);
         bool is_whole = part == plan->digit[d].extent;
         if (part == 1 || !split(plan, d, part)) {
@@ -163,25 +185,17 @@ static void tabulate_runs(struct cs_ref_relayout *r) {
         n *= plan->digit[d].extent;
     }
     for (int64_t i = n; i < n + CS_REF_AHEAD; i++) r->offset[i] = r->offset[n - 1];
-    for (int g = 0; g < plan->n_guards; g++)
-        for (int d = first; d < plan->n_digits; d++) {
-            int64_t reach = (plan->digit[d].extent - 1) * plan->guard[g].coefficient[d];
-            *(reach < 0 ? &r->least[g] : &r->most[g]) += reach;
-        }
 }
 
-/* Where the digits that step over lines go; the others stay in a line, or nearly. */
-static void tabulate_lines(struct cs_ref_relayout *r) {
+static void find_reaches(struct cs_ref_relayout *r) {
     const struct cs_plan *plan = &r->plan;
-    int first = r->n_far + r->n_near;
-    r->n_lines = r->run * plan->bits / 8 < LINE;
-    r->line[0] = 0;
-    for (int d = first + r->n_inner - 1; d >= first && r->n_lines; d--) {
-        if (step_bytes(plan, d) < LINE) continue;
-        for (int64_t i = r->n_lines; i < r->n_lines * plan->digit[d].extent; i++)
-            r->line[i] = r->line[i - r->n_lines] + plan->digit[d].source * plan->bits / 8;
-        r->n_lines *= plan->digit[d].extent;
-    }
+    for (int g = 0; g < plan->n_guards; g++)
+        for (int d = r->n_far; d < plan->n_digits; d++) {
+            int64_t reach = (plan->digit[d].extent - 1) * plan->guard[g].coefficient[d];
+            bool is_near = d < r->n_far + r->n_near;
+            if (!is_near) *(reach < 0 ? &r->least[g] : &r->most[g]) += reach;
+            else if (reach > 0) r->most_near[g] += reach;
+        }
 }
 
 static void tabulate_blocks(struct cs_ref_relayout *r) {
@@ -200,6 +214,82 @@ static void tabulate_blocks(struct cs_ref_relayout *r) {
     }
 }
 
+/* ---- packing ---- */
+
+static int64_t distance(const struct cs_digit *digit) { return digit->source < 0 ? -digit->source : digit->source; }
+
+/* The digits that step from window to window, nearest first: windows are read in the order of the source. */
+static int window_digits(const struct cs_ref_relayout *r, int *digits) {
+    const struct cs_plan *plan = &r->plan;
+    int n = 0;
+    for (int d = r->n_far; d < plan->n_digits; d++) {
+        int to = n;
+        if (is_small(plan, d)) continue;
+        for (; to > 0 && distance(&plan->digit[digits[to - 1]]) > distance(&plan->digit[d]); to--) digits[to] = digits[to - 1];
+        digits[to] = d;
+        n++;
+    }
+    return n;
+}
+
+/* Elements that each digit goes on in the buffer. Windows that touch are one, read forwards: what digits that count
+ * backwards subtract at most is `back`. */
+static void find_steps(struct cs_ref_relayout *r, int64_t *step, int64_t *back) {
+    const struct cs_plan *plan = &r->plan;
+    int digits[CS_PLAN_DIGITS], n = window_digits(r, digits);
+    int64_t window = window_of(r, r->n_far);
+    r->n_windows = 1;
+    r->window[0] = *back = 0;
+    r->window_bytes = 0;
+    for (int d = r->n_far; d < plan->n_digits; d++) step[d] = plan->digit[d].source;
+    for (int i = 0; i < n; i++) {
+        const struct cs_digit *digit = &plan->digit[digits[i]];
+        bool touches = r->n_windows == 1 && distance(digit) == window;
+        if (touches && digit->source < 0) *back += (digit->extent - 1) * window;
+        if (!touches) {
+            if (r->n_windows == 1) r->window_bytes = (window * plan->bits + 7) / 8;
+            if (r->n_windows == 1) window = r->window_bytes * 8 / plan->bits;
+            step[digits[i]] = window;
+            for (int64_t w = r->n_windows; w < r->n_windows * digit->extent; w++)
+                r->window[w] = r->window[w - r->n_windows] + digit->source * plan->bits / 8;
+            r->n_windows *= digit->extent;
+        }
+        window *= digit->extent;
+    }
+    if (r->n_windows == 1) r->window_bytes = (window * plan->bits + 7) / 8;
+    for (int64_t w = 0; w < r->n_windows; w++) r->window[w] -= *back * plan->bits / 8;
+}
+
+/* Not when windows would be too many, or small digits count backwards. */
+static bool has_windows(const struct cs_ref_relayout *r) {
+    if (r->run * r->plan.bits / 8 >= LINE || windows_of(r, r->n_far) > CS_REF_WINDOWS) return false;
+    for (int d = r->n_far; d < r->plan.n_digits; d++)
+        if (is_small(&r->plan, d) && r->plan.digit[d].source < 0) return false;
+    return true;
+}
+
+/* table[i] := where combination i of the digits [first, end) lies, in elements; returns their number. */
+static int64_t tabulate(const struct cs_plan *plan, int first, int end, const int64_t *step, int64_t *table) {
+    int64_t n = 1;
+    table[0] = 0;
+    for (int d = end - 1; d >= first; d--) {
+        for (int64_t i = n; i < n * plan->digit[d].extent; i++) table[i] = table[i - n] + step[d];
+        n *= plan->digit[d].extent;
+    }
+    return n;
+}
+
+/* Elements of each run in the buffer. */
+static void tabulate_packed(struct cs_ref_relayout *r, int64_t *runs) {
+    int64_t step[CS_PLAN_DIGITS], back;
+    int first = r->n_far + r->n_near;
+    find_steps(r, step, &back);
+    tabulate(&r->plan, first, first + r->n_inner, step, runs);
+    tabulate(&r->plan, r->n_far, first, step, r->near_packed);
+    for (int64_t i = 0; i < r->n_runs; i++) runs[i] += back;
+    for (int64_t i = 0; i < r->n_blocks; i++) r->near_packed[i] = r->near_packed[i] * r->plan.bits / 8;
+}
+
 /* ---- words made of bytes ---- */
 
 /* moved[j][value]: the word with the bits of `value` where `place` says for bits 8j … 8j + 7. */
@@ -214,11 +304,10 @@ static void tabulate_moves(struct cs_ref_relayout *r, const uint8_t *place) {
 }
 
 /* Bytes whose bits a word permutes: each element of the block, byte by byte. */
-static void permute_words(struct cs_ref_relayout *r) {
-    int64_t width = r->run * r->plan.bits / 8;
-    tabulate_moves(r, r->plan.word);
+static void permute_words(struct cs_ref_relayout *r, const int64_t *runs) {
+    int64_t unit = r->plan.bits / 8, width = r->run * unit;
     r->makes_words = width * r->n_runs <= CS_REF_RUNS && width * r->n_runs % 4 == 0;
-    for (int64_t i = 0; r->makes_words && i < r->n_runs * width; i++) r->byte[i] = r->offset[i / width] + i % width;
+    for (int64_t i = 0; r->makes_words && i < r->n_runs * width; i++) r->packed[i] = (uint16_t)(runs[i / width] * unit + i % width);
 }
 
 /* The digit that counts the two nibbles of a source byte, split off if need be; -1: none that starts pairs. */
@@ -232,25 +321,43 @@ static int pair_digit(struct cs_ref_relayout *r) {
     return -1;
 }
 
-/* Nibbles whose byte brings both of them into one word: bytes are read, and each is spread over the word. `apart`: how far
- * the two are from each other there, in nibbles. */
-static void spread_bytes(struct cs_ref_relayout *r, int64_t apart) {
-    uint8_t place[32];
-    int64_t n = 0;
-    if (r->n_runs % 8 != 0 || apart > 4) return;
-    for (int64_t i = 0; i < r->n_runs; i++)
-        if (i / apart % 2 == 0) r->byte[n++] = r->offset[i] / 2;
-    for (unsigned i = 0, byte = 0; i < 8; i++) {
-        if (i / apart % 2 != 0) continue;
-        for (unsigned bit = 0; bit < 8; bit++) place[8 * byte + bit] = (uint8_t)(4 * (bit < 4 ? i : i + (unsigned)apart) + bit % 4);
-        byte++;
-    }
-    tabulate_moves(r, place);
-    r->makes_words = true;
+/* How far the two nibbles of each source byte are apart in the destination, or 0: they part. */
+static int64_t nibbles_apart(struct cs_ref_relayout *r) {
+    if (r->plan.bits != 4 || r->plan.n_guards > 0 || r->plan.word) return 0;
+    int pair = pair_digit(r);
+    return pair >= 0 ? r->plan.digit[pair].destination : 0;
 }
 
+/* Nibbles whose byte brings both of them into one word: bytes are read, and each is spread over the word. */
+static void spread_bytes(struct cs_ref_relayout *r, const int64_t *runs, int64_t apart) {
+    uint8_t place[32];
+    int64_t n = 0;
+    r->makes_words = r->n_runs % 8 == 0 && (apart == 1 || apart == 2 || apart == 4);
+    if (!r->makes_words) return;
+    for (int64_t i = 0; i < r->n_runs; i++)
+        if (i / apart % 2 == 0) r->packed[n++] = (uint16_t)(runs[i] / 2);
+    for (unsigned i = 0, bit = 0; i < 8; i++) {
+        if (i / apart % 2 != 0) continue;
+        for (unsigned b = 0; b < 8; b++) place[bit++] = (uint8_t)(4 * (b < 4 ? i : i + (unsigned)apart) + b % 4);
+    }
+    tabulate_moves(r, place);
+}
+
+static void pack(struct cs_ref_relayout *r, int64_t apart) {
+    int64_t runs[CS_REF_RUNS], unit = r->plan.bits / 8;
+    r->is_packed = has_windows(r);
+    if (!r->is_packed) return;
+    tabulate_packed(r, runs);
+    r->is_packed = r->window_bytes * r->n_windows <= CS_REF_PACK;
+    if (r->plan.bits == 4) spread_bytes(r, runs, apart);
+    else if (r->plan.word) permute_words(r, runs);
+    if (r->plan.bits == 4) r->is_packed = r->makes_words;
+    for (int64_t i = 0; i < r->n_runs && !r->makes_words; i++) r->packed[i] = (uint16_t)(runs[i] * unit);
+}
+
+/* ---- all of it ---- */
+
 void cs_ref_relayout_prepare(struct cs_ref_relayout *r, const struct cs_plan *plan) {
-    int64_t apart = 0;
     r->plan = *plan;
     r->size = plan->rows * plan->columns;
     r->source_size = plan->source_rows * plan->source_columns;
@@ -258,19 +365,17 @@ void cs_ref_relayout_prepare(struct cs_ref_relayout *r, const struct cs_plan *pl
     r->makes_words = false;
     memset(r->least, 0, sizeof r->least);
     memset(r->most, 0, sizeof r->most);
+    memset(r->most_near, 0, sizeof r->most_near);
     if (plan->bits == 4) pair_nibbles(r);
-    if (r->plan.bits == 4 && plan->n_guards == 0) {
-        int pair = pair_digit(r);
-        if (pair >= 0) apart = r->plan.digit[pair].destination;
-    }
+    int64_t apart = nibbles_apart(r);
     choose_run(r);
     choose_inner(r);
     r->n_far = r->plan.n_digits - r->has_run - r->n_inner;
     choose_near(r);
     r->n_tiles = r->size / (r->n_blocks * r->n_runs * r->run);
     tabulate_runs(r);
-    tabulate_lines(r);
     tabulate_blocks(r);
-    if (r->plan.word && r->plan.bits >= 8) permute_words(r);
-    else if (apart == 1 || apart == 2 || apart == 4) spread_bytes(r, apart);
+    find_reaches(r);
+    if (plan->word) tabulate_moves(r, plan->word);
+    pack(r, apart);
 }

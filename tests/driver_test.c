@@ -1,4 +1,4 @@
-/* Reload drivers on hand-made modules. Rules: reload.md A.1 (layerwise), B.2 (direct). Memory of a reload is 0xAA when nobody wrote
+/* Reload drivers on hand-made modules. Rules: vllm 0.33 model_loader/reload (layerwise), the reference pull requests (direct). Memory of a reload is 0xAA when nobody wrote
  * it: u8 170, bf16 0xAAAA. */
 #include <setjmp.h>
 #include <stdarg.h>

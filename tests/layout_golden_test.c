@@ -1,4 +1,4 @@
-/* Bytes that the real libraries produce (layouts.md F): FNV-1a 64 of the result for pattern P, whose byte i is the top
+/* Bytes that the real libraries produce: FNV-1a 64 of the result for pattern P, whose byte i is the top
  * eight bits of i * 2654435761 mod 2^32. V24 is missing: it needs the numerics of Marlin's nvfp4 scales. */
 #include <setjmp.h>
 #include <stdarg.h>

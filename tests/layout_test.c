@@ -56,7 +56,7 @@ static void halves_and_pairs_swap_and_interleave(void **state) {
     ASSERT_ROWS("deinterleave_up_first", 6, 1, 3, 5, 0, 2, 4);
 }
 
-/* Element (m, k) of the padded matrix goes to this offset (layouts.md C.0). */
+/* Element (m, k) of the padded matrix goes to this offset. */
 static int64_t swizzle_offset(int64_t m, int64_t k, int64_t padded_columns) {
     return (m / 128 * (padded_columns / 4) + k / 4) * 512 + m % 32 * 16 + m % 128 / 32 * 4 + k % 4;
 }

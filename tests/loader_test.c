@@ -150,7 +150,7 @@ static void check(struct layer *layer, const char *tensor, struct rectangle expe
 static const char *const combined[] = {"gate_up_proj_blocks", "gate_up_proj_scales", "gate_up_proj_bias", "down_proj_blocks", "down_proj_scales", "down_proj_bias"};
 static const char *const streamed[] = {"{expert}.w13_weight", "{expert}.w13_weight_scale", "{expert}.w13_bias", "{expert}.w2_weight", "{expert}.w2_weight_scale", "{expert}.w2_bias"};
 
-/* Blocks [first, first + n) of the intermediate dimension belong to the rank; layouts.md B.3. */
+/* Blocks [first, first + n) of the intermediate dimension belong to the rank (vllm models/gpt_oss.py). */
 static void check_gpt_oss(struct layer *layer, const char *const *tensors, int64_t first, int64_t n) {
     int64_t h = layer->bare.spec.sizes.hidden_u, full = layer->bare.spec.sizes.intermediate_full;
     check(layer, tensors[0], (struct rectangle){.n = 64 * n, .columns = h / 2, .source_row = 64 * first, .source_columns = h / 2});
@@ -221,7 +221,7 @@ static void expert_parallel_ranks_own_whole_experts(void **state) {
         }
 }
 
-/* ---- the released streamed split (layouts.md B.3) ---- */
+/* ---- the released streamed split ---- */
 
 /* I_full 128, TP2, 96 per rank by hand: rank 0 gets 192 combined rows, rank 1 the 64 that are left. */
 static void the_released_streamed_loader_splits_by_the_padded_size(void **state) {
@@ -299,7 +299,7 @@ static void a_zeroing_policy_is_logged_for_what_it_zeroes(void **state) {
     bare_close(&layer.bare);
 }
 
-/* ---- generic MXFP4: gate and up are the halves of w13 (layouts.md B.2) ---- */
+/* ---- generic MXFP4: gate and up are the halves of w13 (vllm fused_moe/routed_experts.py) ---- */
 
 static void check_halves(struct layer *layer, int64_t first_row, int64_t n, int64_t scale_row, int64_t n_scale, int64_t n_block, int64_t block) {
     const char *const weights[] = {"{expert}.gate_proj.weight", "{expert}.up_proj.weight"};

@@ -56,7 +56,7 @@ static struct cs_sizes resolved(int64_t full, int tp, int64_t hidden, int64_t i,
     return sizes;
 }
 
-/* layouts.md A.2: gpt-oss, I_full = 2880 = 90 blocks; H 2880 → 3072 at multiples of 256. */
+/* gpt-oss, I_full = 2880 = 90 blocks; H 2880 → 3072 at multiples of 256. */
 static void gpt_oss_rounds_as_in_the_table(void **state) {
     (void)state;
     const struct { int tp; int64_t u, at128, at256, at64, at32; } rows[] = {
@@ -98,7 +98,7 @@ static void sizes_must_be_positive_and_divide(void **state) {
     assert_ok(cs_sizes_resolve(&fine, &none));
 }
 
-/* layouts.md A.2, column CUDA; the older multiple of 256 is the published figures' (R4). */
+/* vllm fused_moe/oracle/mxfp4.py on CUDA; the older multiple of 256 is the published figures' (R4). */
 static void back_ends_of_gpt_oss_have_the_multiples_of_cuda(void **state) {
     (void)state;
     const struct { const char *upstream; int64_t i, h; } rows[] = {
@@ -121,7 +121,7 @@ static void back_ends_of_gpt_oss_have_the_multiples_of_cuda(void **state) {
     assert_null(cs_method_by_name("gpt_oss"));
 }
 
-/* layouts.md A.2: bytes per layer of gpt-oss-20b, TP1, I = 2944. */
+/* Bytes per layer of gpt-oss-20b, TP1, I = 2944. */
 static void gpt_oss_20b_has_the_published_bytes(void **state) {
     (void)state;
     struct cs_arena arena = {0};
@@ -137,7 +137,7 @@ static void gpt_oss_20b_has_the_published_bytes(void **state) {
         assert_ok(cs_view_make(&view, NULL, tensors[i].dtype, tensors[i].ndim, tensors[i].shape));
         assert_int_equal(cs_view_numel(&view), numel[i]);
         assert_int_equal(tensors[i].init, CS_INIT_ZEROS);
-        assert_int_equal(tensors[i].weight_loader_numel, -1); /* reload.md A.1: MXFP4 sets none */
+        assert_int_equal(tensors[i].weight_loader_numel, -1); /* MXFP4 sets none */
         assert_int_equal(tensors[i].dtype, i < 4 ? CS_U8 : CS_BF16);
         assert_int_equal(tensors[i].is_scale, i == 1 || i == 3);
     }
@@ -232,7 +232,7 @@ static void assert_bias(struct loaded *l, size_t param, int64_t rows, int64_t (*
     }
 }
 
-/* layouts.md C.3. Parameters in upstream's order: w13 weight, scale, w2 weight, scale, biases. */
+/* Parameters in upstream's order: w13 weight, scale, w2 weight, scale, biases. */
 static void post_load_of_gpt_oss_for_trtllm(void **state) {
     (void)state;
     struct loaded l;
@@ -340,7 +340,7 @@ static void the_config_holds_parameter_objects(void **state) {
     bare_close(&l.bare);
 }
 
-/* reload.md A.1, replace_parameter: the object stays. The same layout is copied into it, another one becomes its data. */
+/* replace_parameter: the object stays. The same layout is copied into it, another one becomes its data. */
 static void replace_parameter_keeps_the_object_and_copies_or_rebinds(void **state) {
     (void)state;
     struct loaded l;

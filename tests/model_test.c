@@ -27,7 +27,7 @@ static void every_way_of_creation_holds_what_it_says(void **state) {
     ASSERT_NUMBERS(&bare_param(&bare, 0, "rising")->view, 0, 1, 2, 3);
     ASSERT_NUMBERS(&bare_param(&bare, 0, "full")->view, -1, -1);
     assert_int_equal(bytes_of(&bare_param(&bare, 0, "e8m0")->view)[1], 127); /* 2^0 */
-    assert_int_equal(bytes_of(&bare_param(&bare, 0, "quark")->view)[1], 0x01); /* layouts.md A.1: byte 0x01 */
+    assert_int_equal(bytes_of(&bare_param(&bare, 0, "quark")->view)[1], 0x01); /* byte 0x01 */
     bare_close(&bare);
 }
 

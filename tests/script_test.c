@@ -254,7 +254,7 @@ static void a_folder_is_relative_to_the_scenario(void **state) {
     struct cs_scenario s;
     assert_int_equal(mkdir("topic", 0700), 0);
     script_write("topic/x.lua", "return cs.scenario { name = 'x', model = " TOY ", checkpoints = { A = cs.folder 'dir' }, run = function() end }");
-    assert_int_equal(cs_script_parse("topic/x.lua", &arena, &s), CS_OK);
+    assert_int_equal(cs_script_parse("topic/x.lua", NULL, 0, &arena, &s), CS_OK);
     assert_string_equal(s.checkpoints[0].path, "topic/dir");
     assert_string_equal(s.file, "topic/x.lua");
 }
@@ -423,9 +423,9 @@ static void a_required_file_is_found_above_and_run_once(void **state) {
     script_write("scenarios/a/b/x.lua", "local o = require 'once' assert(o == require 'once' and count == 1)\n"
                                         "assert(not pcall(require, 'outside'))\n"
                                         "return cs.scenario { name = 'x', model = o.toy, run = function() end }");
-    if (cs_script_parse("scenarios/a/b/x.lua", &arena, &s) != CS_OK) fail_msg("%s", cs_error_text());
+    if (cs_script_parse("scenarios/a/b/x.lua", NULL, 0, &arena, &s) != CS_OK) fail_msg("%s", cs_error_text());
     assert_int_equal(chdir("scenarios/a/b"), 0);
-    if (cs_script_parse("x.lua", &arena, &s) != CS_OK) fail_msg("%s", cs_error_text());
+    if (cs_script_parse("x.lua", NULL, 0, &arena, &s) != CS_OK) fail_msg("%s", cs_error_text());
 }
 
 static void pairs_goes_by_key(void **state) {

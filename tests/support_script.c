@@ -41,7 +41,7 @@ void script_write(const char *path, const char *text) {
 
 enum cs_status script_parse(const char *text, struct cs_arena *arena, struct cs_scenario *scenario) {
     script_write("s.lua", text);
-    return cs_script_parse("s.lua", arena, scenario);
+    return cs_script_parse("s.lua", NULL, 0, arena, scenario);
 }
 
 struct cs_scenario script_parse_good(const char *text, struct cs_arena *arena) {

@@ -112,9 +112,11 @@ struct cs_device {
     /* Sum over w of mix64(word w + w * CS_DIGEST_STEP), modulo 2^64: word w = bytes 8w … 8w+7 of the elements in row-major order,
      * gaps left out, zeros after the end; plus mix64 of the number of bytes. */
     enum cs_status (*digest)(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
-    /* A graph: remembers addresses, reads them again later. */
+    /* A graph: remembers the addresses of n MEMORY views, and reads them again later, whatever lies there by then. A replay
+     * gives one digest for each view; results are poisoned first. The memory must not have gone back to the device. */
     enum cs_status (*capture)(const struct cs_device *device, const struct cs_view *views, size_t n, void **graph);
-    enum cs_status (*replay)(const struct cs_device *device, void *graph);
+    enum cs_status (*replay)(const struct cs_device *device, void *graph, uint64_t *digests);
+    void (*forget)(const struct cs_device *device, void *graph);
 };
 
 /* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value, u8 and e8m0 included. Same

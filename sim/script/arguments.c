@@ -76,6 +76,8 @@ static void push_path(const struct cs_value *value) {
     push_path(value->owner);
     if (value->position)
         lua_pushfstring(L, "[%I]", (LUAI_UACINT)value->position);
+    else if (*value->name == '[')
+        lua_pushstring(L, value->name);
     else
         lua_pushfstring(L, ".%s", value->name);
     lua_concat(L, 2);
@@ -179,6 +181,10 @@ bool cs_value_is(const struct cs_value *value, int lua_type_of_it) {
 void cs_value_table(const struct cs_value *value) {
     if (!cs_value_is(value, LUA_TTABLE)) cs_value_fail(value, "a table");
     if (!lua_getmetatable(value->L, value->at)) return;
+    luaL_getmetatable(value->L, CS_DECLARED_VALUES); /* all that it has is in the table itself */
+    bool is_declared = lua_rawequal(value->L, -1, -2);
+    lua_pop(value->L, 2);
+    if (is_declared) return;
     cs_value_refuse(value, "found a table with a metatable, expected a plain table");
 }
 

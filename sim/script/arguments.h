@@ -41,12 +41,18 @@ struct cs_field {
     size_t beside; /* offset of the list's count, or of a `bool` that says that a number is there; 0: none */
     int64_t least, most;
     const char *object; /* kind of object */
-    const struct cs_record *record;
+    const struct cs_record
+        *record; /* of OBJECT, OBJECTS, RECORDS; CUSTOM: of the tables in it, for the reference alone */
     cs_reader *read;
-    const char *text; /* for the reference: type, meaning, default */
+    const char *expected; /* in the error of a missing CUSTOM field */
+    /* For the reference and for editors: */
+    const char *type;     /* as the Lua language server writes it; NULL: what the kind says */
+    const char *text;     /* what it means; a line of Markdown */
+    const char *standard; /* its default, likewise; NULL: the value is just not there */
 };
 
 struct cs_record {
+    const char *name; /* of its class in editors */
     const struct cs_field *fields;
     size_t n_fields, size;
     cs_reader *check; /* after all fields, or NULL */

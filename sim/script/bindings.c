@@ -4,49 +4,131 @@
 #include "sim/script/internal.h"
 
 const struct cs_binding cs_bindings[] = {
-    {"cs.cast", "cs.cast(param, dtype)", "Post-load step: the value, converted to another dtype.", cs_script_cast,
-     NULL},
-    {"cs.config", "cs.config(path, param)", "Post-load step: the quant config holds the parameter at this path.",
-     cs_script_config, NULL},
-    {"cs.constant", "cs.constant(path, value)",
-     "Post-load step: the experts object owns a constant at this path, made anew each time.", cs_script_constant, NULL},
-    {"cs.equal", "cs.equal()", "Expectation: every channel equals a cold start, and nothing by luck.", cs_script_equal,
-     NULL},
-    {"cs.folder", "cs.folder(path)", "Checkpoint: safetensors files, relative to the scenario's file.",
-     cs_script_folder_checkpoint, NULL},
-    {"cs.model", "cs.model { name, layers, hidden, modules, … }", "A model: modules, in each decoder layer or outside.",
-     cs_script_model, &cs_record_model},
-    {"cs.module", "cs.module { name, tensors = { … } }", "A module of cs.model.", cs_script_module, &cs_record_module},
-    {"cs.options", "cs.options(name, given, defaults)",
-     "The defaults, overridden by what was given; unknown keys are errors of the caller.", cs_script_options, NULL},
-    {"cs.pattern", "cs.pattern(version)", "Checkpoint: the numbers of captured reloads.", cs_script_pattern, NULL},
-    {"cs.perturbed", "cs.perturbed(checkpoint [, version])",
-     "Checkpoint: a copy of another one that differs in every element.", cs_script_perturbed, NULL},
-    {"cs.refused", "cs.refused [text]", "Expectation: the load before was refused, as the real engine refuses it.",
-     cs_script_refused, NULL},
-    {"cs.relayout", "cs.relayout(param, layout, …)", "Post-load step: the value through a chain of layouts.",
-     cs_script_relayout, NULL},
-    {"cs.replace", "cs.replace(param)", "Post-load step: the parameter becomes the value.", cs_script_replace, NULL},
-    {"cs.scenario", "cs.scenario { name, model, run, … }", "What a file returns.", cs_script_scenario,
-     &cs_record_scenario},
-    {"cs.synthetic", "cs.synthetic()", "Checkpoint: numbers computed from seed, name and index.", cs_script_synthetic,
-     NULL},
-    {"cs.toy", "cs.toy { params, loads, post_load, … }", "A model of one module, with every loader call spelled out.",
-     cs_script_toy, &cs_record_toy},
-    {"cs.view", "cs.view(param, dtype)", "Post-load step: the same bytes as another dtype.", cs_script_view, NULL},
-    {"s:cold_start", "s:cold_start(checkpoint) or s:cold_start { checkpoint, driver, loader }", "Starts the server.",
-     cs_script_cold_start, &cs_record_cold_start},
-    {"s:expect", "s:expect(expectation)",
-     "Judges the server: an expectation, a table of counts, or one of either for each policy.", cs_script_expect, NULL},
-    {"s:reload", "s:reload { driver, checkpoint, … }", "Loads another checkpoint into the running server.",
-     cs_script_reload, &cs_record_reload},
+    {"cs.cast", cs_script_cast, NULL, {{"param", "string"}, {"dtype", "cs.Dtype"}}, "cs.Step", "the value, converted"},
+    {"cs.config",
+     cs_script_config,
+     NULL,
+     {{"path", "string"}, {"param", "string"}},
+     "cs.Step",
+     "the quant config holds the parameter at this path"},
+    {"cs.constant",
+     cs_script_constant,
+     NULL,
+     {{"path", "string"}, {"value", "number"}},
+     "cs.Step",
+     "the experts object owns a constant at this path, made anew each time"},
+    {"cs.declare",
+     cs_script_declare,
+     NULL,
+     {{"options", "table<string, cs.Option>"}},
+     "table<string, any>",
+     "options of this file that `--set NAME=VALUE` may change, and the values that they have now; once in a file"},
+    {"cs.equal",
+     cs_script_equal,
+     NULL,
+     {{0}},
+     "cs.Expectation",
+     "every channel equals the cold start, and nothing by luck"},
+    {"cs.folder",
+     cs_script_folder_checkpoint,
+     NULL,
+     {{"path", "string"}},
+     "cs.Checkpoint",
+     "safetensors: a file, or a folder with an index or one file; relative to the scenario's file"},
+    {"cs.model", cs_script_model, &cs_record_model, {{0}}, "cs.Model", "a model of decoder layers"},
+    {"cs.module",
+     cs_script_module,
+     &cs_record_module,
+     {{0}},
+     "cs.Module",
+     "a module of `cs.model`, outside the decoder layers or in each of them"},
+    {"cs.options",
+     cs_script_options,
+     NULL,
+     {{"name", "string"}, {"given", "table?"}, {"defaults", "table"}},
+     "table",
+     "for functions of `models/`: the defaults, overridden by what was given; a key that has no default is an error of "
+     "whoever called the function `name`"},
+    {"cs.pattern",
+     cs_script_pattern,
+     NULL,
+     {{"version", "integer"}},
+     "cs.Checkpoint",
+     "the numbers of the captured reloads in `tests/golden`"},
+    {"cs.perturbed",
+     cs_script_perturbed,
+     NULL,
+     {{"checkpoint", "string"}, {"version?", "integer"}},
+     "cs.Checkpoint",
+     "a copy of the checkpoint of that name, version 1 to 7, that differs from it and from other versions in every "
+     "element"},
+    {"cs.refused",
+     cs_script_refused,
+     NULL,
+     {{"text?", "string"}},
+     "cs.Expectation",
+     "the load before was refused, as the real engine refuses it, with this text in the reason"},
+    {"cs.relayout",
+     cs_script_relayout,
+     NULL,
+     {{"param", "string"}, {"...", "cs.Layout"}},
+     "cs.Step",
+     "the value through a chain of up to four layouts: `coldstart list layouts`"},
+    {"cs.replace", cs_script_replace, NULL, {{"param", "string"}}, "cs.Step", "the parameter becomes the value"},
+    {"cs.scenario", cs_script_scenario, &cs_record_scenario, {{0}}, "cs.Scenario", "what a file returns"},
+    {"cs.synthetic",
+     cs_script_synthetic,
+     NULL,
+     {{0}},
+     "cs.Checkpoint",
+     "numbers computed from seed, tensor name and index"},
+    {"cs.toy",
+     cs_script_toy,
+     &cs_record_toy,
+     {{0}},
+     "cs.Model",
+     "a model of one module whose loader calls are spelled out"},
+    {"cs.view",
+     cs_script_view,
+     NULL,
+     {{"param", "string"}, {"dtype", "cs.Dtype"}},
+     "cs.Step",
+     "the same bytes as another dtype"},
+    {"s:cold_start",
+     cs_script_cold_start,
+     &cs_record_cold_start,
+     {{"checkpoint", "string|cs.ColdStart"}},
+     NULL,
+     "starts the server; once, first"},
+    {"s:expect",
+     cs_script_expect,
+     &cs_record_expected,
+     {{"expectation", "cs.Expectation|cs.Expected"}},
+     NULL,
+     "compares the server with a fresh cold start of the checkpoint that it should hold now"},
+    {"s:reload", cs_script_reload, &cs_record_reload, {{0}}, NULL, "loads another checkpoint into the running server"},
 };
 const size_t cs_n_bindings = CS_COUNT(cs_bindings);
 
 /* ---- objects ---- */
 
-static const char *const kinds[] = {CS_OBJECT_CHECKPOINT, CS_OBJECT_EXPECTED, CS_OBJECT_MODEL, CS_OBJECT_MODULE,
-                                    CS_OBJECT_PLAN,       CS_OBJECT_SCENARIO, CS_OBJECT_STEP};
+static const struct {
+    const char *kind, *class;
+} kinds[] = {
+    {CS_OBJECT_CHECKPOINT, "cs.Checkpoint"},
+    {CS_OBJECT_EXPECTED, "cs.Expectation"},
+    {CS_OBJECT_MODEL, "cs.Model"},
+    {CS_OBJECT_MODULE, "cs.Module"},
+    {CS_OBJECT_PLAN, "cs.Server"},
+    {CS_OBJECT_SCENARIO, "cs.Scenario"},
+    {CS_OBJECT_STEP, "cs.Step"},
+};
+
+const char *cs_object_class(const char *kind) {
+    for (size_t i = 0; i < CS_COUNT(kinds); i++)
+        if (cs_text_equal(kinds[i].kind, kind)) return kinds[i].class;
+    return NULL;
+}
 
 void cs_object_push(lua_State *L, const char *kind, const void *description) {
     memcpy(lua_newuserdatauv(L, sizeof description, 0), &description, sizeof description);
@@ -61,14 +143,14 @@ const void *cs_object_test(lua_State *L, int index, const char *kind) {
 
 const char *cs_object_kind(lua_State *L, int index) {
     for (size_t i = 0; i < CS_COUNT(kinds); i++)
-        if (luaL_testudata(L, index, kinds[i])) return kinds[i];
+        if (luaL_testudata(L, index, kinds[i].kind)) return kinds[i].kind;
     return NULL;
 }
 
 /* Metatables are locked: a script can neither read nor change one. */
 static void make_kinds(lua_State *L) {
     for (size_t i = 0; i < CS_COUNT(kinds); i++) {
-        luaL_newmetatable(L, kinds[i]);
+        luaL_newmetatable(L, kinds[i].kind);
         lua_pushboolean(L, false);
         lua_setfield(L, -2, "__metatable");
         lua_pop(L, 1);

@@ -1,4 +1,5 @@
-/* Rows of records, one a field: name, member, then the text for the reference. `S` is the structure that is filled. */
+/* Rows of records, one a field: name, member, then the text for the reference, in Markdown. `S` is the structure that
+ * is filled. The reference page and the stubs for editors are made of these rows: language.c. */
 #ifndef CS_SCRIPT_FIELDS_H
 #define CS_SCRIPT_FIELDS_H
 
@@ -7,6 +8,10 @@
 #define CS_ROW(name_, kind_, offset_, text_)                                                                           \
     .name = (name_), .kind = CS_FIELD_##kind_, .offset = (offset_), .text = (text_)
 #define CS_REQUIRED                        .is_required = true
+#define CS_REQUIRED_AS(expected_)          .is_required = true, .expected = (expected_)
+#define CS_DEFAULT(text)                   .standard = (text)
+#define CS_TYPE(text)                      .type = (text)
+#define CS_TABLES_OF(record_)              .record = (record_)
 #define CS_TEXT_ROW(name, S, member, text) CS_ROW(name, TEXT, offsetof(S, member), text)
 #define CS_FLAG_ROW(name, S, member, text) CS_ROW(name, FLAG, offsetof(S, member), text)
 #define CS_INTEGER_ROW(name, S, member, least_, most_, text)                                                           \
@@ -27,22 +32,25 @@
 #define CS_OBJECTS_ROW(name, S, member, count, kind_of_object, record_, text)                                          \
     CS_ROW(name, OBJECTS, offsetof(S, member), text), .beside = offsetof(S, count), .object = (kind_of_object),        \
                                                       .record = (record_)
-/* `text` is also what an error expects. */
-#define CS_CUSTOM_ROW(name, reader, text) CS_ROW(name, CUSTOM, 0, text), .read = (reader)
+#define CS_CUSTOM_ROW(name, reader, type_, text) CS_ROW(name, CUSTOM, 0, text), .read = (reader), .type = (type_)
 
-#define CS_RECORD(fields_, S, check_)                                                                                  \
-    { .fields = (fields_), .n_fields = CS_COUNT(fields_), .size = sizeof(S), .check = (check_) }
+#define CS_RECORD(name_, fields_, S, check_)                                                                           \
+    { .name = (name_), .fields = (fields_), .n_fields = CS_COUNT(fields_), .size = sizeof(S), .check = (check_) }
 
 /* Rows that tensors of models and parameters of toys share. */
 #define CS_TENSOR_ROWS                                                                                                 \
     {CS_TEXT_ROW("name", struct cs_template_tensor, name, "name within the module"), CS_REQUIRED},                     \
-        {CS_CUSTOM_ROW("dtype", cs_read_dtype, "a dtype such as \"bf16\""), CS_REQUIRED},                              \
-        {CS_CUSTOM_ROW("created", cs_read_created,                                                                     \
-                       "\"empty\" (default), \"zeros\", \"ones\", \"value\", \"arange\" or \"meta\"")},                \
-        {CS_ROW("value", NUMBER, offsetof(struct cs_template_tensor, init_value), "what created = \"value\" writes")}, \
+        {CS_CUSTOM_ROW("dtype", cs_read_dtype, "cs.Dtype", "names of torch and safetensors do as well"),               \
+         CS_REQUIRED_AS("a dtype such as \"bf16\"")},                                                                  \
+        {CS_CUSTOM_ROW("created", cs_read_created, "\"empty\"|\"zeros\"|\"ones\"|\"value\"|\"arange\"|\"meta\"",       \
+                       "what `create_weights` writes"),                                                                \
+         CS_DEFAULT("`\"empty\"`")},                                                                                   \
+        {CS_ROW("value", NUMBER, offsetof(struct cs_template_tensor, init_value),                                      \
+                "what `created = \"value\"` writes")},                                                                 \
     {                                                                                                                  \
         CS_NUMBER_ROW("padding_value", struct cs_template_tensor, padding_value, has_padding_value,                    \
-                      "what padding must hold; default: 1 if created as ones of a floating dtype, else 0")             \
+                      "what padding must hold"),                                                                       \
+            CS_DEFAULT("1 if created as ones of a floating dtype, else 0")                                             \
     }
 
 void cs_read_dtype(const struct cs_value *value, void *structure);

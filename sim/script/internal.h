@@ -33,17 +33,25 @@ struct cs_script {
     bool is_hurried; /* the hook fires at the next instruction */
     bool is_stopped;
     bool is_out_of_memory; /* the machine, not the budget */
-    char stop[1024];       /* why it was stopped */
+    enum cs_status stop_status;
+    char stop[1024]; /* why it was stopped */
+    size_t n_settings, n_declared;
+    const struct cs_setting *settings;
+    const struct cs_declared *declared; /* NULL: nothing is declared */
     struct cs_script_file *files;
     const struct cs_scenario *result;
 };
 
-/* As cs_script_load, without cs_scenario_check. */
-enum cs_status cs_script_parse(const char *path, struct cs_arena *arena, struct cs_scenario *scenario);
+/* As cs_script_load_set, without cs_scenario_check. */
+enum cs_status cs_script_parse(const char *path, const struct cs_setting *settings, size_t n_settings,
+                               struct cs_arena *arena, struct cs_scenario *scenario);
 
 struct cs_script *cs_script_of(lua_State *L);
 /* Takes `work` from the budget. */
 void cs_script_charge(lua_State *L, double work);
+/* Ends the script with that error; no pcall survives it. */
+_Noreturn void cs_script_stop(lua_State *L, enum cs_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Zeroed memory of the arena. */
 void *cs_script_new(lua_State *L, size_t count, size_t size);
 #define CS_SCRIPT_NEW(L, type, count) ((type *)cs_script_new((L), (count), sizeof(type)))
@@ -65,11 +73,15 @@ void cs_sandbox_open(lua_State *L);
 struct cs_record;
 struct cs_value;
 
-/* One function of the language. The reference and editor stubs are made of these rows. */
+/* One function of the language. The reference page and the stubs for editors are made of these rows: language.c. */
 struct cs_binding {
-    const char *name, *signature, *text;
+    const char *name;
     lua_CFunction function;
     const struct cs_record *record; /* fields of its table argument, or NULL */
+    struct {
+        const char *name, *type; /* "version?" may be missing, "..." comes any number of times */
+    } params[3];                 /* none, with a record: its table alone */
+    const char *returns, *text;  /* returns: a type, or NULL; text: a line of Markdown */
 };
 extern const struct cs_binding cs_bindings[]; /* sorted by name within "cs." and "s:" */
 extern const size_t cs_n_bindings;
@@ -86,12 +98,16 @@ void cs_bindings_open(lua_State *L);
 #define CS_OBJECT_SCENARIO   "a scenario (cs.scenario)"
 #define CS_OBJECT_STEP       "a post-load step (cs.relayout, cs.cast, …)"
 
+#define CS_DECLARED_VALUES "values of declared options" /* a table of them, not an object */
+
 /* Pushes a new object. */
 void cs_object_push(lua_State *L, const char *kind, const void *description);
 /* The description, or NULL when the value is no object of that kind. */
 const void *cs_object_test(lua_State *L, int index, const char *kind);
 /* Kind of an object, or NULL. */
 const char *cs_object_kind(lua_State *L, int index);
+/* What editors call that kind of object. */
+const char *cs_object_class(const char *kind);
 
 /* A plan that is being recorded. */
 struct cs_plan_draft {
@@ -109,6 +125,7 @@ void cs_checkpoints_complete(const struct cs_value *value, struct cs_scenario *s
 
 int cs_script_scenario(lua_State *L);
 int cs_script_options(lua_State *L);
+int cs_script_declare(lua_State *L);
 int cs_script_model(lua_State *L);
 int cs_script_module(lua_State *L);
 int cs_script_toy(lua_State *L);
@@ -129,6 +146,6 @@ int cs_script_reload(lua_State *L);
 int cs_script_expect(lua_State *L);
 
 extern const struct cs_record cs_record_scenario, cs_record_model, cs_record_module, cs_record_toy,
-    cs_record_cold_start, cs_record_reload;
+    cs_record_cold_start, cs_record_reload, cs_record_expected, cs_record_option;
 
 #endif

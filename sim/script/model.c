@@ -65,10 +65,18 @@ static void read_kind(const struct cs_value *value, void *structure) {
 
 static const struct cs_field tensor_fields[] = {
     CS_TENSOR_ROWS,
-    {CS_CUSTOM_ROW("shape", read_shape, "a shape such as \"H\" or { \"E\", 8 }"), CS_REQUIRED},
-    {CS_CUSTOM_ROW("kind", read_kind, "\"parameter\" (default), \"buffer\" or \"persistent_buffer\"")},
+    {CS_CUSTOM_ROW(
+         "shape", read_shape, "integer|string|(integer|string)[]",
+         "an extent or a list of them: numbers, or `E` `H` `I` (experts of the rank; sizes after rounding), "
+         "`Eg` (experts of all ranks), `Hu` `Iu` (before rounding), `If` (before sharding), joined by `*` and "
+         "`/`"),
+     CS_REQUIRED_AS("a shape such as \"H\" or { \"E\", 8 }")},
+    {CS_CUSTOM_ROW("kind", read_kind, "\"parameter\"|\"buffer\"|\"persistent_buffer\"",
+                   "what the module registers it as"),
+     CS_DEFAULT("`\"parameter\"`")},
 };
-static const struct cs_record tensor_record = CS_RECORD(tensor_fields, struct cs_template_tensor, cs_check_tensor);
+static const struct cs_record tensor_record =
+    CS_RECORD("cs.Tensor", tensor_fields, struct cs_template_tensor, cs_check_tensor);
 
 /* ---- modules ---- */
 
@@ -88,13 +96,15 @@ static void check_module(const struct cs_value *value, void *structure) {
 }
 
 static const struct cs_field module_fields[] = {
-    {CS_TEXT_ROW("name", MODULE, name, "name; with {layer} one module in each decoder layer"), CS_REQUIRED},
-    {CS_RECORDS_ROW("tensors", MODULE, tensors, n_tensors, &tensor_record,
-                    "list of { name, shape, dtype, created, … }")},
-    {CS_FLAG_ROW("routed_experts", MODULE, is_routed_experts, "true: the method makes its tensors")},
-    {CS_TEXT_ROW("checkpoint", MODULE, checkpoint, "its name in checkpoints; default: name")},
+    {CS_TEXT_ROW("name", MODULE, name, "with `{layer}` in it: one module in each decoder layer"), CS_REQUIRED},
+    {CS_RECORDS_ROW("tensors", MODULE, tensors, n_tensors, &tensor_record, "its parameters and buffers"),
+     CS_DEFAULT("required, but for routed experts")},
+    {CS_FLAG_ROW("routed_experts", MODULE, is_routed_experts, "`true`: the method makes its tensors"),
+     CS_DEFAULT("`false`")},
+    {CS_TEXT_ROW("checkpoint", MODULE, checkpoint, "its name in checkpoints"),
+     CS_DEFAULT("`name`; required for routed experts")},
 };
-const struct cs_record cs_record_module = CS_RECORD(module_fields, MODULE, check_module);
+const struct cs_record cs_record_module = CS_RECORD("cs.Module.Fields", module_fields, MODULE, check_module);
 
 int cs_script_module(lua_State *L) {
     struct cs_value argument = cs_value_argument(L, 1, "cs.module");
@@ -117,18 +127,21 @@ static void check_model(const struct cs_value *value, void *structure) {
 }
 
 static const struct cs_field model_fields[] = {
-    {CS_TEXT_ROW("name", MODEL, name, "name, for reports"), CS_REQUIRED},
-    {CS_INTEGER_ROW("layers", MODEL, layers, 1, MOST_LAYERS, "number of decoder layers"), CS_REQUIRED},
-    {CS_INTEGER_ROW("experts", MODEL, experts, 0, MOST_EXPERTS, "number of routed experts; default 0")},
+    {CS_TEXT_ROW("name", MODEL, name, "for reports"), CS_REQUIRED},
+    {CS_INTEGER_ROW("layers", MODEL, layers, 1, MOST_LAYERS, "decoder layers"), CS_REQUIRED},
+    {CS_INTEGER_ROW("experts", MODEL, experts, 0, MOST_EXPERTS, "routed experts of a layer"), CS_DEFAULT("0")},
     {CS_INTEGER_ROW("hidden", MODEL, hidden, 1, MOST_HIDDEN, "hidden size"), CS_REQUIRED},
-    {CS_INTEGER_ROW("intermediate", MODEL, intermediate, 0, MOST_HIDDEN, "intermediate size of an expert; default 0")},
-    {CS_TEXT_ROW("prefix", MODEL, prefix, "what module and checkpoint names begin with; default \"\"")},
-    {CS_OBJECTS_ROW("modules", MODEL, templates, n_templates, CS_OBJECT_MODULE, &cs_record_module, "list of cs.module"),
+    {CS_INTEGER_ROW("intermediate", MODEL, intermediate, 0, MOST_HIDDEN, "intermediate size of an expert"),
+     CS_DEFAULT("0")},
+    {CS_TEXT_ROW("prefix", MODEL, prefix, "what module and checkpoint names begin with"), CS_DEFAULT("`\"\"`")},
+    {CS_OBJECTS_ROW("modules", MODEL, templates, n_templates, CS_OBJECT_MODULE, &cs_record_module,
+                    "what it is made of, in order: `cs.module`"),
      CS_REQUIRED},
     {CS_TEXTS_ROW("not_simulated", MODEL, not_simulated, n_not_simulated,
-                  "patterns of checkpoint names that are skipped")},
+                  "patterns of checkpoint names that are counted and skipped; `*` matches any run of characters"),
+     CS_DEFAULT("`{}`")},
 };
-const struct cs_record cs_record_model = CS_RECORD(model_fields, MODEL, check_model);
+const struct cs_record cs_record_model = CS_RECORD("cs.Model.Fields", model_fields, MODEL, check_model);
 
 int cs_script_model(lua_State *L) {
     struct cs_value argument = cs_value_argument(L, 1, "cs.model");

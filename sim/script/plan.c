@@ -52,19 +52,25 @@ static void read_order(const struct cs_value *value, void *op) {
 
 static const struct cs_field cold_start_fields[] = {
     {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint"), CS_REQUIRED},
-    {CS_TEXT_ROW("driver", OP, driver, "\"cold_start\" (default) or \"meta_build\"")},
-    {CS_TEXT_ROW("loader", OP, loader, "another loader than the scenario's")},
+    {CS_TEXT_ROW("driver", OP, driver,
+                 "`\"meta_build\"`: built on the meta device, tensors of a finished server attached"),
+     CS_TYPE("cs.StartDriver"), CS_DEFAULT("`\"cold_start\"`")},
+    {CS_TEXT_ROW("loader", OP, loader, "another loader than the scenario's"), CS_TYPE("cs.Loader")},
 };
-const struct cs_record cs_record_cold_start = CS_RECORD(cold_start_fields, OP, NULL);
+const struct cs_record cs_record_cold_start = CS_RECORD("cs.ColdStart", cold_start_fields, OP, NULL);
 
 static const struct cs_field reload_fields[] = {
-    {CS_TEXT_ROW("driver", OP, driver, "\"layerwise\", \"direct\", …"), CS_REQUIRED},
+    {CS_TEXT_ROW("driver", OP, driver, "how the checkpoint comes in: `coldstart list drivers`"),
+     CS_TYPE("cs.ReloadDriver"), CS_REQUIRED},
     {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint"), CS_REQUIRED},
-    {CS_TEXT_ROW("loader", OP, loader, "another loader than the scenario's")},
-    {CS_CUSTOM_ROW("order", read_order, "order of arrival: \"file\" (default) or \"shuffled\"")},
-    {CS_TEXTS_ROW("omit", OP, omitted, n_omitted, "patterns of checkpoint tensors that are not sent")},
+    {CS_TEXT_ROW("loader", OP, loader, "another loader than the scenario's"), CS_TYPE("cs.Loader")},
+    {CS_CUSTOM_ROW("order", read_order, "\"file\"|\"shuffled\"", "order of arrival; shuffled: from the seed"),
+     CS_DEFAULT("`\"file\"`")},
+    {CS_TEXTS_ROW("omit", OP, omitted, n_omitted,
+                  "patterns of checkpoint tensors that are not sent; `*` matches any run of characters"),
+     CS_DEFAULT("`{}`")},
 };
-const struct cs_record cs_record_reload = CS_RECORD(reload_fields, OP, NULL);
+const struct cs_record cs_record_reload = CS_RECORD("cs.Reload", reload_fields, OP, NULL);
 
 int cs_script_cold_start(lua_State *L) {
     struct cs_plan_draft *draft = draft_of(L, "s:cold_start");
@@ -112,8 +118,9 @@ int cs_script_refused(lua_State *L) {
     return 1;
 }
 
-static void read_values(const struct cs_value *value, EXPECTED *expected) {
+static void read_values(const struct cs_value *value, void *structure) {
     lua_State *L = value->L;
+    EXPECTED *expected = structure;
     const char *const *params = cs_value_keys(value, &expected->n_values);
     struct cs_expected_values *values = CS_SCRIPT_NEW(L, struct cs_expected_values, expected->n_values);
     for (size_t i = 0; i < expected->n_values; i++) {
@@ -137,6 +144,30 @@ static void read_count(const struct cs_value *value, size_t count, EXPECTED *exp
     expected->count[count] = cs_value_integer(value, 0, INT64_MAX);
 }
 
+static void read_against_policy(const struct cs_value *value, void *op) {
+    ((OP *)op)->against_policy = cs_value_text(value);
+}
+
+static const struct cs_field against_fields[] = {
+    {CS_CUSTOM_ROW("policy", read_against_policy, "cs.Policy", "of the cold start to compare with"),
+     CS_REQUIRED_AS("policy of the cold start to compare with")},
+};
+static const struct cs_record against_record = CS_RECORD("cs.Against", against_fields, OP, NULL);
+
+static void read_against(const struct cs_value *value, void *op) { cs_value_record(value, &against_record, op); }
+
+/* Beside counts and policies, which are not fields. The structure is an EXPECTED for the first, an OP for the second.
+ */
+static const struct cs_field expected_fields[] = {
+    {CS_CUSTOM_ROW("values", read_values, "table<string, number[]>",
+                   "what parameters of a toy hold, row by row; beside counts or alone")},
+    {CS_CUSTOM_ROW("against", read_against, "cs.Against",
+                   "compare with a cold start under another policy; beside counts or policies"),
+     CS_TABLES_OF(&against_record)},
+};
+const struct cs_record cs_record_expected = CS_RECORD("cs.Expected", expected_fields, EXPECTED, NULL);
+enum { VALUES, AGAINST, N_BESIDE };
+
 /* Words that a table of expectations may have as keys: counts, then "values" and "against", then policies. */
 struct words {
     const char **names;
@@ -144,13 +175,12 @@ struct words {
 };
 
 static struct words words_of(lua_State *L, const struct cs_scenario *scenario) {
-    struct words words = {.n_counts = CS_N_COUNTS + 2, .n_policies = cs_n_policies + scenario->n_policies};
+    struct words words = {.n_counts = CS_N_COUNTS + N_BESIDE, .n_policies = cs_n_policies + scenario->n_policies};
     words.n = words.n_counts + words.n_policies;
     words.names = CS_SCRIPT_NEW(L, const char *, words.n);
     size_t n = 0;
     for (size_t i = 0; i < CS_N_COUNTS; i++) words.names[n++] = cs_count_names[i];
-    words.names[n++] = "values";
-    words.names[n++] = "against";
+    for (size_t i = 0; i < N_BESIDE; i++) words.names[n++] = expected_fields[i].name;
     for (size_t i = 0; i < cs_n_policies; i++) words.names[n++] = cs_policies[i].name;
     for (size_t i = 0; i < scenario->n_policies; i++) words.names[n++] = scenario->policies[i];
     return words;
@@ -175,8 +205,8 @@ static void read_counts(const struct cs_value *value, const struct words *words,
         if (word == n_words) cs_value_fail_key(value, keys[i], words->names, n_words);
         cs_value_field(value, keys[i], &item);
         if (word < CS_N_COUNTS) read_count(&item, word, expected);
-        if (word == CS_N_COUNTS) read_values(&item, expected);
-        n_read += word <= CS_N_COUNTS;
+        if (word == CS_N_COUNTS + VALUES) read_values(&item, expected);
+        n_read += word != CS_N_COUNTS + AGAINST;
         lua_pop(value->L, 1);
     }
     if (n_read == 0) cs_value_refuse(value, "found no count, expected some such as params_differ = 0");
@@ -199,7 +229,7 @@ static const EXPECTED *read_by_policy(const struct cs_value *value, const struct
     EXPECTED *expected = CS_SCRIPT_NEW(value->L, EXPECTED, n);
     *n_expected = 0;
     for (size_t i = 0; i < n; i++) {
-        if (cs_text_equal(keys[i], "against")) continue;
+        if (cs_text_equal(keys[i], expected_fields[AGAINST].name)) continue;
         if (!is_policy(keys[i], words))
             cs_value_fail_key(value, keys[i], words->names + words->n_counts, cs_n_policies);
         struct cs_value item;
@@ -211,18 +241,10 @@ static const EXPECTED *read_by_policy(const struct cs_value *value, const struct
     return expected;
 }
 
-static void read_against_policy(const struct cs_value *value, void *op) {
-    ((OP *)op)->against_policy = cs_value_text(value);
-}
-
-static const struct cs_field against_fields[] = {
-    {CS_CUSTOM_ROW("policy", read_against_policy, "policy of the cold start to compare with"), CS_REQUIRED},
-};
-static const struct cs_record against_record = CS_RECORD(against_fields, OP, NULL);
-
-static void read_against(const struct cs_value *value, OP *op) {
+/* The plan's, not an expectation's: it comes once, whatever the policies. */
+static void find_against(const struct cs_value *value, OP *op) {
     struct cs_value against;
-    if (cs_value_field(value, "against", &against)) cs_value_record(&against, &against_record, op);
+    if (cs_value_field(value, expected_fields[AGAINST].name, &against)) read_against(&against, op);
     lua_pop(value->L, 1);
 }
 
@@ -236,7 +258,7 @@ int cs_script_expect(lua_State *L) {
     const char *const *keys = NULL;
     if (cs_value_is(&argument, LUA_TTABLE)) {
         keys = cs_value_keys(&argument, &n);
-        read_against(&argument, &op);
+        find_against(&argument, &op);
     }
     for (size_t i = 0; i < n; i++) has_policies = has_policies || is_policy(keys[i], &words);
     if (has_policies) {

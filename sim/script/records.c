@@ -109,7 +109,7 @@ static const char *describe(const struct cs_field *field) {
     case CS_FIELD_OBJECT:
         return field->object;
     case CS_FIELD_CUSTOM:
-        return field->text;
+        return field->expected;
     default:
         return "a list";
     }

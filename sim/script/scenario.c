@@ -1,4 +1,4 @@
-/* cs.scenario, the allocator's rule, and cs.options. */
+/* cs.scenario, and the allocator's rule. */
 #include <ctype.h>
 #include <string.h>
 
@@ -33,10 +33,12 @@ static void read_fresh_reload(const struct cs_value *value, void *rule) {
 }
 
 static const struct cs_field fresh_fields[] = {
-    {CS_CUSTOM_ROW("cold", read_fresh_cold, "what fresh pages hold at a cold start; default \"random\"")},
-    {CS_CUSTOM_ROW("reload", read_fresh_reload, "what fresh pages hold in a reload; default \"random\"")},
+    {CS_CUSTOM_ROW("cold", read_fresh_cold, "string", "what fresh pages hold at a cold start"),
+     CS_DEFAULT("`\"random\"`")},
+    {CS_CUSTOM_ROW("reload", read_fresh_reload, "string", "what fresh pages hold in a reload"),
+     CS_DEFAULT("`\"random\"`")},
 };
-static const struct cs_record fresh_record = CS_RECORD(fresh_fields, RULE, NULL);
+static const struct cs_record fresh_record = CS_RECORD("cs.Allocator.Fresh", fresh_fields, RULE, NULL);
 
 static void read_fresh(const struct cs_value *value, void *structure) {
     RULE *rule = structure;
@@ -72,16 +74,26 @@ static void read_classes(const struct cs_value *value, void *structure) {
 
 static const struct cs_field rule_fields[] = {
     {CS_CUSTOM_ROW(
-        "fresh", read_fresh,
-        "what fresh pages hold: \"zero\", \"0xAA\", \"nan\", \"random\" (default), or { cold = …, reload = … }")},
-    {CS_CUSTOM_ROW("recycle_up_to", read_recycle_up_to,
-                   "blocks of a reload up to this size are recycled; default \"all\"")},
-    {CS_CUSTOM_ROW("recycled", read_recycled, "what they hold: \"garbage\" (default) or \"own_bytes\"")},
-    {CS_CUSTOM_ROW("classes", read_classes, "rising sizes: blocks up to each share a class; default: exact sizes")},
+         "fresh", read_fresh, "string|cs.Allocator.Fresh",
+         "what fresh pages hold: `\"zero\"`, a byte such as `\"0xAA\"`, `\"nan\"` (of the dtype), `\"random\"`; or "
+         "a table with `cold` and `reload`, one of these each"),
+     CS_DEFAULT("`\"random\"`"), CS_TABLES_OF(&fresh_record)},
+    {CS_CUSTOM_ROW(
+         "recycle_up_to", read_recycle_up_to, "string|integer",
+         "blocks of a reload up to this size are recycled: `\"16KiB\"`, `\"64MiB\"`, a number of bytes, `\"all\"`"),
+     CS_DEFAULT("`\"all\"`")},
+    {CS_CUSTOM_ROW("recycled", read_recycled, "\"garbage\"|\"own_bytes\"",
+                   "what they hold: garbage, since others used them, or what the block held last"),
+     CS_DEFAULT("`\"garbage\"`")},
+    {CS_CUSTOM_ROW(
+         "classes", read_classes, "(string|integer)[]",
+         "rising sizes: blocks up to each share a class, those above the last are classed by exact size; at most 8"),
+     CS_DEFAULT("exact sizes")},
     {CS_INT_ROW("fresh_first", RULE, fresh_first, 0, 1 << 20,
-                "blocks of each class that are fresh before recycling begins; default 0")},
+                "so many blocks of each class are fresh before recycling begins"),
+     CS_DEFAULT("0")},
 };
-static const struct cs_record rule_record = CS_RECORD(rule_fields, RULE, NULL);
+static const struct cs_record rule_record = CS_RECORD("cs.Allocator", rule_fields, RULE, NULL);
 
 /* ---- scenario ---- */
 
@@ -148,29 +160,41 @@ static void read_run(const struct cs_value *value, void *scenario) {
 }
 
 static const struct cs_field scenario_fields[] = {
-    {CS_CUSTOM_ROW("name", read_name, "a name of a-z, 0-9, _ and ."), CS_REQUIRED},
+    {CS_CUSTOM_ROW("name", read_name, "string", "a-z, 0-9, `_` and `.`; `--filter` looks here"),
+     CS_REQUIRED_AS("a name of a-z, 0-9, _ and .")},
     {CS_TEXT_ROW("note", SCENARIO, note, "one sentence")},
-    {CS_TEXTS_ROW("tags", SCENARIO, tags, n_tags, "words to select scenarios by")},
+    {CS_TEXTS_ROW("tags", SCENARIO, tags, n_tags, "words to select scenarios by: `--tag`"), CS_DEFAULT("`{}`")},
     {CS_OBJECT_ROW("model", SCENARIO, model, CS_OBJECT_MODEL, &cs_record_model,
-                   "cs.model, cs.toy, or a function of models/"),
+                   "`cs.model`, `cs.toy`, or a function of `models/`"),
      CS_REQUIRED},
-    {CS_TEXT_ROW("method", SCENARIO, method, "quantization method, such as \"gpt_oss_mxfp4\"")},
-    {CS_TEXT_ROW("backend", SCENARIO, backend, "kernel back end of the method")},
-    {CS_TEXT_ROW("loader", SCENARIO, loader, "default: the method's first")},
-    {CS_CUSTOM_ROW("rounding", read_rounding, "\"released\" (default) or \"reference\"")},
-    {CS_INT_ROW("tp", SCENARIO, tp, 1, 64, "tensor-parallel ranks; default 1")},
-    {CS_INT_ROW("ep", SCENARIO, ep, 1, 64, "expert-parallel ranks; default 1")},
-    {CS_CUSTOM_ROW("rank", read_rank, "simulate this rank alone; default: all of them, one after the other")},
-    {CS_CUSTOM_ROW("policies", read_policies, "padding policies, each run once; default { \"record_and_fill\" }")},
-    {CS_CUSTOM_ROW("allocator", read_allocator,
-                   "{ fresh, recycle_up_to, recycled, classes, fresh_first }; default: the harshest")},
-    {CS_INTEGER_ROW("seed", SCENARIO, seed, 0, INT64_MAX, "seed of all random streams; default 1")},
-    {CS_CUSTOM_ROW("defects", read_defects, "released defects to switch on")},
-    {CS_CUSTOM_ROW("checkpoints", read_checkpoints,
-                   "a table of names and checkpoints; default: A synthetic, B … H perturbed copies of it")},
-    {CS_CUSTOM_ROW("run", read_run, "a function of s, the server"), CS_REQUIRED},
+    {CS_TEXT_ROW("method", SCENARIO, method, "quantization method of the routed experts: `coldstart list methods`"),
+     CS_TYPE("cs.Method"), CS_DEFAULT("none; required with routed experts")},
+    {CS_TEXT_ROW("backend", SCENARIO, backend, "its back end, by our name or the engine's: `coldstart list backends`"),
+     CS_TYPE("cs.Backend|string"), CS_DEFAULT("none; required with a method")},
+    {CS_TEXT_ROW("loader", SCENARIO, loader, "one of the method's loaders: `coldstart list loaders`"),
+     CS_TYPE("cs.Loader"), CS_DEFAULT("the method's first")},
+    {CS_CUSTOM_ROW("rounding", read_rounding, "\"released\"|\"reference\"",
+                   "how the back end rounds sizes: as released, or as in published figures"),
+     CS_DEFAULT("`\"released\"`")},
+    {CS_INT_ROW("tp", SCENARIO, tp, 1, 64, "tensor-parallel ranks; `tp` or `ep` must be 1"), CS_DEFAULT("1")},
+    {CS_INT_ROW("ep", SCENARIO, ep, 1, 64, "expert-parallel ranks"), CS_DEFAULT("1")},
+    {CS_CUSTOM_ROW("rank", read_rank, "integer", "simulate this rank alone"),
+     CS_DEFAULT("all of them, one after the other")},
+    {CS_CUSTOM_ROW("policies", read_policies, "cs.Policy[]",
+                   "padding policies, each run once: `coldstart list policies`"),
+     CS_DEFAULT("`{ \"record_and_fill\" }`")},
+    {CS_CUSTOM_ROW("allocator", read_allocator, "cs.Allocator", "what uninitialised memory holds"),
+     CS_DEFAULT("the harshest"), CS_TABLES_OF(&rule_record)},
+    {CS_INTEGER_ROW("seed", SCENARIO, seed, 0, INT64_MAX, "of all random streams"), CS_DEFAULT("1")},
+    {CS_CUSTOM_ROW("defects", read_defects, "cs.Defect[]",
+                   "faults of released engines to switch on: `coldstart list defects`"),
+     CS_DEFAULT("`{}`")},
+    {CS_CUSTOM_ROW("checkpoints", read_checkpoints, "table<string, cs.Checkpoint>", "names, and what each is"),
+     CS_DEFAULT("`A` synthetic, `B` to `H` copies of it")},
+    {CS_CUSTOM_ROW("run", read_run, "fun(s: cs.Server)", "the plan: what is done with `s`, the server"),
+     CS_REQUIRED_AS("a function of s, the server")},
 };
-const struct cs_record cs_record_scenario = CS_RECORD(scenario_fields, SCENARIO, NULL);
+const struct cs_record cs_record_scenario = CS_RECORD("cs.Scenario.Fields", scenario_fields, SCENARIO, NULL);
 
 int cs_script_scenario(lua_State *L) {
     static const char *const default_policies[] = {"record_and_fill"};
@@ -192,48 +216,5 @@ int cs_script_scenario(lua_State *L) {
     cs_plan_record(L, run.at, scenario);
     cs_checkpoints_complete(&argument, scenario);
     cs_object_push(L, CS_OBJECT_SCENARIO, scenario);
-    return 1;
-}
-
-/* ---- cs.options ---- */
-
-/* An option must be of its default's kind. */
-static void check_option(const struct cs_value *option, const struct cs_value *default_value) {
-    lua_State *L = option->L;
-    int type = lua_type(L, default_value->at);
-    if (lua_isinteger(L, default_value->at))
-        cs_value_integer(option, 1, INT32_MAX);
-    else if (type == LUA_TNUMBER)
-        cs_value_number(option);
-    else if (!cs_value_is(option, type))
-        cs_value_fail(option, "a %s", lua_typename(L, type));
-}
-
-/* The caller of the function that calls cs.options is to blame: "scenario.lua:7: gpt_oss_20b.layres: unknown key …". */
-int cs_script_options(lua_State *L) {
-    lua_settop(L, 3);
-    struct cs_value name = cs_value_argument(L, 1, "cs.options.name");
-    struct cs_value given = cs_value_argument(L, 2, cs_value_text(&name)),
-                    defaults = cs_value_argument(L, 3, "cs.options.defaults");
-    given.n_skipped = 1;
-    size_t n = 0, n_given = 0;
-    const char *const *keys = cs_value_keys(&defaults, &n), *const *given_keys = NULL;
-    if (!lua_isnoneornil(L, 2)) given_keys = cs_value_keys(&given, &n_given);
-    for (size_t i = 0; i < n_given; i++) {
-        struct cs_value option, default_value;
-        cs_value_field(&given, given_keys[i], &option);
-        if (!cs_value_field(&defaults, given_keys[i], &default_value))
-            cs_value_fail_key(&given, given_keys[i], keys, n);
-        check_option(&option, &default_value);
-        lua_pop(L, 2);
-    }
-    lua_newtable(L);
-    for (size_t i = 0; i < n; i++) {
-        struct cs_value option;
-        bool is_given = n_given && cs_value_field(&given, keys[i], &option);
-        if (!is_given) cs_value_field(&defaults, keys[i], &option);
-        lua_setfield(L, 4, keys[i]);
-        lua_settop(L, 4);
-    }
     return 1;
 }

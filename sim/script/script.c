@@ -1,5 +1,6 @@
 /* The Lua state of one scenario file: its limits, its files, its errors. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,17 @@ _Noreturn static void raise_stop(struct cs_script *script) {
     abort();
 }
 
+void cs_script_stop(lua_State *L, enum cs_status status, const char *format, ...) {
+    struct cs_script *script = cs_script_of(L);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(script->stop, sizeof script->stop, format, arguments);
+    va_end(arguments);
+    script->is_stopped = true;
+    script->stop_status = status;
+    raise_stop(script);
+}
+
 static void look_at_budget(struct cs_script *script) {
     if (script->is_stopped) raise_stop(script);
     if (script->bytes > CS_SCRIPT_BYTES) {
@@ -53,13 +65,10 @@ static void look_at_budget(struct cs_script *script) {
     cs_script_push_place(script->L, 0);
     const char *place = lua_tostring(script->L, -1);
     if (is_large)
-        snprintf(script->stop, sizeof script->stop, "%smore than %d MiB of memory%s", place, CS_SCRIPT_BYTES >> 20,
-                 is_deep ? ": an endless recursion?" : "");
-    else
-        snprintf(script->stop, sizeof script->stop, "%smore than %d instructions: an endless loop?", place,
-                 CS_SCRIPT_INSTRUCTIONS);
-    script->is_stopped = true;
-    raise_stop(script);
+        cs_script_stop(script->L, CS_BAD_SCRIPT, "%smore than %d MiB of memory%s", place, CS_SCRIPT_BYTES >> 20,
+                       is_deep ? ": an endless recursion?" : "");
+    cs_script_stop(script->L, CS_BAD_SCRIPT, "%smore than %d instructions: an endless loop?", place,
+                   CS_SCRIPT_INSTRUCTIONS);
 }
 
 static void on_hook(lua_State *L, lua_Debug *ar) {
@@ -225,7 +234,7 @@ static enum cs_status fail_with(const struct cs_script *script, const char *mess
 
 static enum cs_status status_of(const struct cs_script *script, int code) {
     CS_REQUIRE(!script->is_out_of_memory, CS_NO_MEMORY, "%s: out of memory", script->path);
-    CS_REQUIRE(!script->is_stopped, CS_BAD_SCRIPT, "%s", script->stop); /* even if a pcall hid it */
+    CS_REQUIRE(!script->is_stopped, script->stop_status, "%s", script->stop); /* even if a pcall hid it */
     if (code == LUA_OK) return CS_OK;
     CS_REQUIRE(code != LUA_ERRMEM, CS_BAD_SCRIPT, "%s: more than %d MiB of memory", script->path,
                CS_SCRIPT_BYTES >> 20);
@@ -234,9 +243,25 @@ static enum cs_status status_of(const struct cs_script *script, int code) {
                    luaL_typename(script->L, -1));
 }
 
-enum cs_status cs_script_parse(const char *path, struct cs_arena *arena, struct cs_scenario *scenario) {
+/* A setting that no cs.declare has seen. */
+static enum cs_status check_settings(const struct cs_script *script) {
+    const struct cs_setting *setting = script->settings;
+    CS_REQUIRE(script->n_settings == 0 || script->declared, CS_BAD_USAGE, "--set %s=%s: %s declares no options",
+               setting->name, setting->value, script->path);
+    return CS_OK;
+}
+
+static void take_result(const struct cs_script *script, struct cs_scenario *scenario) {
+    *scenario = *script->result;
+    scenario->n_declared = script->n_declared;
+    scenario->declared = script->declared;
+}
+
+enum cs_status cs_script_parse(const char *path, const struct cs_setting *settings, size_t n_settings,
+                               struct cs_arena *arena, struct cs_scenario *scenario) {
     CS_TRY(check_file(path));
-    struct cs_script script = {.path = cs_arena_text(arena, path), .arena = arena};
+    struct cs_script script = {
+        .path = cs_arena_text(arena, path), .arena = arena, .n_settings = n_settings, .settings = settings};
     CS_REQUIRE(script.path, CS_NO_MEMORY, "%s: out of memory", path);
     lua_State *L = lua_newstate(allocate, &script);
     CS_REQUIRE(L, CS_NO_MEMORY, "%s: out of memory", path);
@@ -246,12 +271,18 @@ enum cs_status cs_script_parse(const char *path, struct cs_arena *arena, struct 
     lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);
     lua_pushcfunction(L, run_file);
     enum cs_status status = status_of(&script, lua_pcall(L, 0, 0, 0));
-    if (status == CS_OK) *scenario = *script.result;
+    if (status == CS_OK) status = check_settings(&script);
+    if (status == CS_OK) take_result(&script, scenario);
     lua_close(L);
     return status;
 }
 
-enum cs_status cs_script_load(const char *path, struct cs_arena *arena, struct cs_scenario *scenario) {
-    CS_TRY(cs_script_parse(path, arena, scenario));
+enum cs_status cs_script_load_set(const char *path, const struct cs_setting *settings, size_t n_settings,
+                                  struct cs_arena *arena, struct cs_scenario *scenario) {
+    CS_TRY(cs_script_parse(path, settings, n_settings, arena, scenario));
     return cs_scenario_check(scenario);
+}
+
+enum cs_status cs_script_load(const char *path, struct cs_arena *arena, struct cs_scenario *scenario) {
+    return cs_script_load_set(path, NULL, 0, arena, scenario);
 }

@@ -10,6 +10,9 @@ struct toy {
     bool processes_while_loading;
 };
 
+#define EXTENTS "integer|integer[]"
+#define A_LIST  "a number or a list of numbers"
+
 /* ---- parameters ---- */
 
 static void read_shape(const struct cs_value *value, void *structure) {
@@ -36,10 +39,12 @@ static void read_registered(const struct cs_value *value, void *structure) {
 
 static const struct cs_field param_fields[] = {
     CS_TENSOR_ROWS,
-    {CS_CUSTOM_ROW("shape", read_shape, "a number or a list of numbers"), CS_REQUIRED},
-    {CS_CUSTOM_ROW("registered", read_registered, "false: the module does not know it; default true")},
+    {CS_CUSTOM_ROW("shape", read_shape, EXTENTS, "extents"), CS_REQUIRED_AS(A_LIST)},
+    {CS_CUSTOM_ROW("registered", read_registered, "boolean", "`false`: the module does not know it"),
+     CS_DEFAULT("`true`")},
 };
-static const struct cs_record param_record = CS_RECORD(param_fields, struct cs_template_tensor, cs_check_tensor);
+static const struct cs_record param_record =
+    CS_RECORD("cs.Toy.Param", param_fields, struct cs_template_tensor, cs_check_tensor);
 
 /* ---- loader calls ---- */
 
@@ -57,10 +62,10 @@ static void read_box_length(const struct cs_value *value, void *box) {
 }
 
 static const struct cs_field box_fields[] = {
-    {CS_CUSTOM_ROW("at", read_box_start, "where it starts; default 0 everywhere")},
-    {CS_CUSTOM_ROW("shape", read_box_length, "a number or a list of numbers"), CS_REQUIRED},
+    {CS_CUSTOM_ROW("at", read_box_start, EXTENTS, "where it starts"), CS_DEFAULT("0 everywhere")},
+    {CS_CUSTOM_ROW("shape", read_box_length, EXTENTS, "extents"), CS_REQUIRED_AS(A_LIST)},
 };
-static const struct cs_record box_record = CS_RECORD(box_fields, struct cs_toy_box, NULL);
+static const struct cs_record box_record = CS_RECORD("cs.Toy.Box", box_fields, struct cs_toy_box, NULL);
 
 #define CALL struct cs_toy_call
 
@@ -106,16 +111,18 @@ static void check_call(const struct cs_value *value, void *structure) {
 }
 
 static const struct cs_field call_fields[] = {
-    {CS_TEXT_ROW("param", CALL, param, "parameter that the loader is given"), CS_REQUIRED},
-    {CS_CUSTOM_ROW("at", read_call_start, "where the write starts; default 0 everywhere")},
-    {CS_CUSTOM_ROW("shape", read_call_length, "a number or a list of numbers")},
-    {CS_CUSTOM_ROW("value", read_value, "number to write everywhere")},
-    {CS_NUMBERS_ROW("values", CALL, values, n_values, "numbers to write, row-major")},
-    {CS_RECORDS_ROW("marks", CALL, marks, n_marks, &box_record, "list of { at, shape } that are padding")},
-    {CS_FLAG_ROW("through_view", CALL, through_view, "the loader is given only a view of the parameter")},
-    {CS_FLAG_ROW("on_plain", CALL, on_plain, "the mark is for a plain copy of the parameter")},
+    {CS_TEXT_ROW("param", CALL, param, "the parameter that the loader is given"), CS_REQUIRED},
+    {CS_CUSTOM_ROW("at", read_call_start, EXTENTS, "where the box that it writes starts"), CS_DEFAULT("0 everywhere")},
+    {CS_CUSTOM_ROW("shape", read_call_length, EXTENTS, "extents of that box"), CS_DEFAULT("writes nothing")},
+    {CS_CUSTOM_ROW("value", read_value, "number", "one number, written everywhere in the box")},
+    {CS_NUMBERS_ROW("values", CALL, values, n_values, "a number for each element of the box, row by row, instead")},
+    {CS_RECORDS_ROW("marks", CALL, marks, n_marks, &box_record, "boxes that are padding"), CS_DEFAULT("`{}`")},
+    {CS_FLAG_ROW("through_view", CALL, through_view, "`true`: the loader is given only a view of the parameter"),
+     CS_DEFAULT("`false`")},
+    {CS_FLAG_ROW("on_plain", CALL, on_plain, "`true`: the mark is for a plain copy of the parameter"),
+     CS_DEFAULT("`false`")},
 };
-static const struct cs_record call_record = CS_RECORD(call_fields, CALL, check_call);
+static const struct cs_record call_record = CS_RECORD("cs.Toy.Call", call_fields, CALL, check_call);
 
 /* ---- loads ---- */
 
@@ -191,15 +198,17 @@ static const struct cs_record step_record = {.size = sizeof(struct cs_step)};
 
 #define TOY struct toy
 static const struct cs_field toy_fields[] = {
-    {CS_RECORDS_ROW("params", TOY, params, n_params, &param_record, "list of { name, shape, dtype, created, … }"),
-     CS_REQUIRED},
-    {CS_CUSTOM_ROW("loads", read_loads, "a table of checkpoint names and lists of loader calls"), CS_REQUIRED},
-    {CS_OBJECTS_ROW("post_load", TOY, steps, n_steps, CS_OBJECT_STEP, &step_record,
-                    "list of steps such as cs.relayout")},
+    {CS_RECORDS_ROW("params", TOY, params, n_params, &param_record, "its parameters"), CS_REQUIRED},
+    {CS_CUSTOM_ROW("loads", read_loads, "table<string, cs.Toy.Call[]>",
+                   "for each checkpoint name a list of loader calls"),
+     CS_REQUIRED_AS("a table of checkpoint names and lists of loader calls"), CS_TABLES_OF(&call_record)},
+    {CS_OBJECTS_ROW("post_load", TOY, steps, n_steps, CS_OBJECT_STEP, &step_record, "steps such as `cs.relayout`"),
+     CS_DEFAULT("`{}`")},
     {CS_FLAG_ROW("post_load_while_loading", TOY, processes_while_loading,
-                 "post-load runs as soon as every tensor arrived")},
+                 "`true`: post-load runs as soon as every tensor arrived"),
+     CS_DEFAULT("`false`")},
 };
-const struct cs_record cs_record_toy = CS_RECORD(toy_fields, TOY, NULL);
+const struct cs_record cs_record_toy = CS_RECORD("cs.Toy.Fields", toy_fields, TOY, NULL);
 
 int cs_script_toy(lua_State *L) {
     struct cs_value argument = cs_value_argument(L, 1, "cs.toy");

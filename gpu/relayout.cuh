@@ -1,0 +1,137 @@
+/* Relayout, each destination unit straight from the source. Moves each byte twice; limit: memory bandwidth where pieces
+ * are of 16 bytes, fetches of sectors that shorter pieces waste (tile.cuh avoids those), and some five instructions for
+ * each digit of the plan. */
+#ifndef CS_GPU_RELAYOUT_CUH
+#define CS_GPU_RELAYOUT_CUH
+
+#include "gpu/units.cuh"
+
+namespace {
+
+HD uint32_t rotate_left(uint32_t x, unsigned n) { return n == 0 ? x : x << n | x >> (32 - n); }
+
+HD uint32_t permute_bits(const struct cs_gpu_word &word, uint32_t x) {
+    uint32_t result = 0;
+    for (int i = 0; i < word.n; i++) result |= rotate_left(x & word.mask[i], word.rotation[i]);
+    return result;
+}
+
+HD uint64_t permute_pair(const struct cs_gpu_word &word, uint64_t x) {
+    return permute_bits(word, static_cast<uint32_t>(x)) | static_cast<uint64_t>(permute_bits(word, static_cast<uint32_t>(x >> 32))) << 32;
+}
+
+/* Σ digit * coefficient over the digits of i. */
+template <class I> HD int64_t form_of(const struct cs_gpu_digits &digits, const int64_t *coefficient, I i) {
+    int64_t sum = 0;
+    if (digits.n == 0) return 0;
+    for (int d = 0; d + 1 < digits.n; d++) sum += next_digit(i, digits.extent[d]) * coefficient[d];
+    return sum + static_cast<int64_t>(i) * coefficient[digits.n - 1];
+}
+
+/* Bit k: piece k of a unit is padding. `left`: of guard g, at the first piece. */
+HD uint32_t padding_of(const struct cs_gpu_relayout &plan, int g, int64_t left) {
+    uint32_t padding = 0;
+    if (plan.pieces.most[g] < left) return 0;
+    for (int k = 0; k < plan.pieces.n; k++) padding |= static_cast<uint32_t>(plan.pieces.guard[g][k] >= left) << k;
+    return padding;
+}
+
+/* A unit from its pieces, which begin at piece `first` of `from`. */
+template <class T, class P> struct assembled {
+    typedef typename access<T>::value unit;
+    static constexpr int piece_bits = bits_of<P>::value, n = bits_of<T>::value / piece_bits;
+
+    static HD unit at(const struct cs_gpu_relayout &plan, const unsigned char *from, int64_t first, uint32_t padding) {
+        uint64_t word[2] = {0, 0};
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+        for (int k = 0; k < n; k++) {
+            if (padding >> k & 1) continue;
+            const uint64_t piece = access<P>::load(from, first + plan.pieces.source[k]);
+            word[k * piece_bits / 64] |= piece << (k * piece_bits % 64);
+        }
+        if (bits_of<T>::value >= 32 && plan.has_word) {
+            word[0] = permute_pair(plan.word, word[0]);
+            if (bits_of<T>::value > 64) word[1] = permute_pair(plan.word, word[1]);
+        }
+        return unit_of_words<unit>::make(word[0], word[1]);
+    }
+};
+template <> struct assembled<u128, u128> {
+    static HD u128 at(const struct cs_gpu_relayout &plan, const unsigned char *from, int64_t first, uint32_t padding) {
+        u128 unit = {{0, 0}};
+        if (!padding) unit = access<u128>::load(from, first + plan.pieces.source[0]);
+        if (!plan.has_word) return unit;
+        return u128{{permute_pair(plan.word, unit.word[0]), permute_pair(plan.word, unit.word[1])}};
+    }
+};
+
+template <class T, class P, class I> struct relayout_body {
+    struct cs_gpu_relayout job;
+
+    struct loaded {
+        I i;
+        typename access<T>::value unit;
+    };
+    HD loaded load(I i) const {
+        uint32_t padding = 0;
+        for (int g = 0; g < job.n_guards; g++) padding |= padding_of(job, g, job.left[g] - form_of(job.digits, job.digits.guard[g], i));
+        const int64_t first = job.start + form_of(job.digits, job.digits.source, i);
+        return loaded{i, assembled<T, P>::at(job, job.from, first, padding)};
+    }
+    HD void store(const loaded &l) const { access<T>::store(job.to, static_cast<int64_t>(l.i), l.unit); }
+};
+
+/* f with a unit's type and a piece's, for the pairs that choose_unit makes. */
+template <class F> enum cs_status by_unit_and_piece(int unit, int piece, const F &f) {
+    switch (unit * 1000 + piece) {
+    case 128128: return f(u128(), u128());
+    case 128064: return f(u128(), uint64_t());
+    case 128032: return f(u128(), uint32_t());
+    case 128016: return f(u128(), uint16_t());
+    case 128008: return f(u128(), uint8_t());
+    case 128004: return f(u128(), nibble());
+    case 64064: return f(uint64_t(), uint64_t());
+    case 32032: return f(uint32_t(), uint32_t());
+    case 32016: return f(uint32_t(), uint16_t());
+    case 32008: return f(uint32_t(), uint8_t());
+    case 32004: return f(uint32_t(), nibble());
+    case 16016: return f(uint16_t(), uint16_t());
+    case 8008: return f(uint8_t(), uint8_t());
+    case 8004: return f(uint8_t(), nibble());
+    default: return f(nibble(), nibble());
+    }
+}
+
+enum cs_status launch_relayout(const struct cs_gpu_relayout *job) {
+    return by_unit_and_piece(job->unit_bits, job->piece_bits, [&](auto unit, auto piece) {
+        return by_index(job->n_units, [&](auto index) {
+            typedef relayout_body<decltype(unit), decltype(piece), decltype(index)> body;
+            return launch_each<body, decltype(index)>("relayout", job->n_units * job->unit_bits / 8, body{*job}, job->n_units);
+        });
+    });
+}
+
+/* ---- words that no unit holds whole ---- */
+
+struct permute_body {
+    struct cs_gpu_permute job;
+
+    HD uint64_t load(uint64_t i) const { return i; }
+    HD void store(uint64_t i) const {
+        unsigned char *b = job.bytes + 4 * i;
+        uint32_t word = 0;
+        for (int k = 0; k < 4; k++) word |= static_cast<uint32_t>(b[k]) << (8 * k);
+        word = permute_bits(job.word, word);
+        for (int k = 0; k < 4; k++) b[k] = static_cast<unsigned char>(word >> (8 * k) & 0xFF);
+    }
+};
+
+enum cs_status launch_permute(const struct cs_gpu_permute *job) {
+    return launch_each<permute_body, uint64_t>("permuting the words", job->n_words * 4, permute_body{*job}, job->n_words);
+}
+
+} // namespace
+
+#endif
