@@ -207,9 +207,10 @@ static void store_word(unsigned char *to, uint32_t word) {
 static void gather_words(unsigned char *restrict destination, const unsigned char *restrict source, const struct cs_ref_relayout *r,
                          int64_t n_words) {
     const uint16_t *p = r->packed;
-    for (int64_t w = 0; w < n_words; w++, p += 4)
-        store_word(destination + 4 * w,
-                   r->moved[0][source[p[0]]] | r->moved[1][source[p[1]]] | r->moved[2][source[p[2]]] | r->moved[3][source[p[3]]]);
+    for (int64_t w = 0; w < n_words; w++, p += 4) {
+        uint32_t word = r->moved[0][source[p[0]]] | r->moved[1][source[p[1]]];
+        store_word(destination + 4 * w, word | r->moved[2][source[p[2]]] | r->moved[3][source[p[3]]]);
+    }
 }
 
 static void gather(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source) {

@@ -42,6 +42,15 @@ static void compare_sides(const struct cs_state *now, const struct cs_state *col
     }
 }
 
+/* Stride-only padding may differ: it is said, not compared (R7). */
+static void count_gaps(const struct cs_state *now, int64_t *count) {
+    for (size_t i = 0; i < now->n; i++) {
+        const struct cs_view *view = &now->entries[i].view;
+        int64_t bytes = (cs_view_numel(view) * cs_dtype_bits(view->dtype) + 7) / 8;
+        if (now->entries[i].kind == CS_ENTRY_PARAM) count[CS_COUNT_gap_bytes] += (int64_t)cs_view_span_bytes(view) - bytes;
+    }
+}
+
 static bool share(const struct cs_entry *a, const struct cs_entry *b) { return a->storage_id == b->storage_id; }
 
 /* Pairs of registered names of one rank that share a storage in exactly one of the two states. */
@@ -64,6 +73,7 @@ void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, c
     compare_params(now, cold, count, total, first);
     compare_addresses(now, own_cold, count);
     compare_sides(now, cold, count);
+    count_gaps(now, count);
     compare_aliases(now, own_cold, count); /* whose ties are those of any cold start of this model */
 }
 

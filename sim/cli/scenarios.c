@@ -37,7 +37,8 @@ static enum cs_status visit(const char *folder, const char *name, struct cs_aren
     struct stat found;
     if (!path) return no_memory("the list of scripts");
     CS_REQUIRE(lstat(path, &found) == 0, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
-    if (S_ISDIR(found.st_mode)) return cs_text_equal(name, "models") ? CS_OK : search_folder(path, arena, paths);
+    bool is_left_out = cs_text_equal(name, "models") || cs_text_equal(name, "library");
+    if (S_ISDIR(found.st_mode)) return is_left_out ? CS_OK : search_folder(path, arena, paths);
     return is_script(name) ? add_path(paths, path, false, arena) : CS_OK;
 }
 
@@ -109,15 +110,20 @@ static enum cs_status add_scenario(struct cs_scenarios *scenarios, const struct 
     return CS_OK;
 }
 
-enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection,
+/* Scripts are chosen as they are without settings, so that a filter spares those that declare none. */
+enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection, const struct cs_settings *settings,
                                  struct cs_arena *arena, struct cs_scenarios *scenarios) {
     for (size_t i = 0; i < paths->n; i++) {
         struct cs_scenario scenario = {0};
         CS_TRY(cs_script_load(paths->items[i].text, arena, &scenario));
         CS_TRY(note_tags(scenarios, &scenario, arena));
         if (!is_wanted(selection, &scenario)) continue;
-        if (is_left_out(selection, &paths->items[i], &scenario)) scenarios->n_left_out++;
-        else CS_TRY(add_scenario(scenarios, &scenario, arena));
+        if (is_left_out(selection, &paths->items[i], &scenario)) {
+            scenarios->n_left_out++;
+            continue;
+        }
+        if (settings->n) CS_TRY(cs_script_load_set(paths->items[i].text, settings->items, settings->n, arena, &scenario));
+        CS_TRY(add_scenario(scenarios, &scenario, arena));
     }
     return CS_OK;
 }
