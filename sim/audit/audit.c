@@ -26,6 +26,9 @@ struct audit {
     struct cold *colds;
     const char *checkpoint;   /* that the server should hold */
     const char *refusal;      /* of the load before; NULL: it went well */
+    size_t n_noted;           /* tensors of states so far, for recording and reference */
+    int64_t device_differ;
+    const char *device_first; /* the first of them */
     int64_t bytes_moved, bytes_peak;
     int64_t modules_loaded, modules_total; /* of all passes, for progress */
 };
@@ -60,6 +63,40 @@ static void close_session(struct audit *audit, struct cs_session *session) {
     cs_session_close(session);
 }
 
+/* ---- states, beside those of another device ---- */
+
+static enum cs_status record(struct audit *audit, const struct cs_entry *entry) {
+    struct cs_recording *recording = audit->options->recording;
+    uint64_t *added = cs_arena_grow(recording->arena, (void **)&recording->digests, recording->n, &recording->capacity, sizeof *added);
+    CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for a recording of %zu digests", recording->n);
+    *added = entry->digest;
+    recording->n++;
+    return CS_OK;
+}
+
+static void compare_device(struct audit *audit, const struct cs_entry *entry) {
+    const struct cs_recording *reference = audit->options->reference;
+    bool is_same = audit->n_noted < reference->n && reference->digests[audit->n_noted] == entry->digest;
+    if (is_same) return;
+    audit->device_differ++;
+    if (!audit->device_first) audit->device_first = cs_arena_format(audit->arena, "%s.%s of rank %d", entry->spec->name, entry->name, entry->rank);
+}
+
+/* Entries `first` and later of a state are new. */
+static enum cs_status note_state(struct audit *audit, const struct cs_state *state, size_t first) {
+    for (size_t i = first; i < state->n; i++, audit->n_noted++) {
+        if (audit->options->recording) CS_TRY(record(audit, &state->entries[i]));
+        if (audit->options->reference) compare_device(audit, &state->entries[i]);
+    }
+    return CS_OK;
+}
+
+static enum cs_status capture(struct audit *audit, struct cs_session *session, struct cs_state *state) {
+    size_t first = state->n;
+    CS_TRY(cs_state_capture(session, true, state));
+    return note_state(audit, state, first);
+}
+
 /* ---- cold starts ---- */
 
 /* Adds one module of one rank, from a session that holds nothing else. */
@@ -71,7 +108,7 @@ static enum cs_status add_cold_module(struct audit *audit, const struct cs_sessi
     struct cs_session session;
     size_t before = state->n;
     enum cs_status status = cs_cold_session(&config, audit->checkpoint, &session);
-    if (status == CS_OK) status = cs_state_capture(&session, true, state);
+    if (status == CS_OK) status = capture(audit, &session, state);
     for (size_t i = before; i < state->n; i++) {
         state->entries[i].module = module;
         state->entries[i].spec = spec; /* its own went with the session */
@@ -146,7 +183,7 @@ static enum cs_status run_garbage(struct audit *audit) {
     for (size_t i = 0; status == CS_OK && i < audit->scenario->n_ops; i++) {
         const struct cs_op *op = &audit->scenario->ops[i];
         audit->garbage[i].arena = &audit->scratch;
-        status = op->kind == CS_OP_EXPECT ? cs_state_capture(&session, true, &audit->garbage[i]) : cs_session_run(&session, op);
+        status = op->kind == CS_OP_EXPECT ? capture(audit, &session, &audit->garbage[i]) : cs_session_run(&session, op);
     }
     close_session(audit, &session);
     return status == CS_NO_MEMORY || status == CS_INTERNAL ? status : CS_OK;
@@ -237,13 +274,14 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     const struct cold *cold = find_cold(audit, cold_policy);
     const struct cs_state *garbage = &audit->garbage[op - audit->scenario->ops];
     struct cs_state now = {.arena = &audit->scratch};
-    CS_TRY(cs_state_capture(&audit->live, true, &now));
+    CS_TRY(capture(audit, &audit->live, &now));
     add_digests(&verdict->digest, &now);
     add_digests(&verdict->digest, &cold->declared);
     const struct cs_entry *first;
     memset(verdict->count, 0, sizeof verdict->count);
     cs_state_compare(&now, &cold->declared, &audit->own_cold, verdict->count, &verdict->params_total, &first);
     if (garbage->n) verdict->count[CS_COUNT_params_lucky] = cs_state_lucky(&now, garbage, &cold->declared);
+    verdict->count[CS_COUNT_device_differ] = audit->device_differ;
     note_load(audit);
     if (!op->against_policy) *unclear = undetermined(audit, cold);
     *reason = cs_expected_judge(expected, verdict->count, audit->arena);
@@ -264,6 +302,9 @@ static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
     const char *reason = NULL, *unclear = NULL;
     CS_TRY(compare(audit, op, expected, &reason, &unclear));
     int64_t lucky = verdict->count[CS_COUNT_params_lucky];
+    if (audit->device_differ)
+        return give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "%s and ref disagree about %" PRId64 " tensors, the first is %s", verdict->device,
+                                                              audit->device_differ, audit->device_first));
     if (unclear) return give_verdict(audit, CS_FAILED, unclear);
     if (reason) return give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "line %d: %s", op->line, reason));
     if (expected->is_equal && lucky)

@@ -54,6 +54,13 @@ struct cs_verdict {
     int64_t bytes_moved, bytes_peak;
 };
 
+/* Digests of every tensor of every state that an audit looks at, in its order: another device must make the same. */
+struct cs_recording {
+    size_t n, capacity;
+    uint64_t *digests;
+    struct cs_arena *arena;
+};
+
 struct cs_audit_options {
     const struct cs_device *device;
     const char *policy; /* one of the registry */
@@ -62,6 +69,8 @@ struct cs_audit_options {
      * NULL: nobody asks. */
     void (*progress)(void *context, int64_t done, int64_t total, int64_t bytes);
     void *progress_context;
+    struct cs_recording *recording;        /* filled, or NULL */
+    const struct cs_recording *reference;  /* what another device made of the same scenario, policy and seed; or NULL */
 };
 
 /* Runs the scenario and judges it. A status other than CS_OK means that it could not be run (bad checkpoint, no memory …);

@@ -87,6 +87,23 @@ static json_t *accounting(const struct cs_verdict *verdict, int *failures) {
     return object;
 }
 
+static json_t *declared_value(const struct cs_declared *option) {
+    switch (option->kind) {
+    case CS_DECLARED_INTEGER: return json_integer(strtoll(option->value, NULL, 10));
+    case CS_DECLARED_NUMBER: return json_real(strtod(option->value, NULL));
+    case CS_DECLARED_BOOLEAN: return json_boolean(cs_text_equal(option->value, "true"));
+    case CS_DECLARED_STRING: break;
+    }
+    return text_or_null(option->value);
+}
+
+static json_t *declared_options(const struct cs_scenario *scenario, int *failures) {
+    json_t *object = json_object();
+    for (size_t i = 0; i < scenario->n_declared; i++)
+        put(object, scenario->declared[i].name, declared_value(&scenario->declared[i]), failures);
+    return object;
+}
+
 /* Every count under its own name, but for those that have an object of their own. */
 static void put_counts(json_t *object, const struct cs_verdict *verdict, int *failures) {
     for (enum cs_count i = 0; i < CS_N_COUNTS; i++) {
@@ -94,8 +111,7 @@ static void put_counts(json_t *object, const struct cs_verdict *verdict, int *fa
         put(object, cs_count_names[i], json_integer(verdict->count[i]), failures);
     }
     put(object, "params_total", json_integer(verdict->params_total), failures);
-    put(object, "graph_differ", json_integer(0), failures);  /* channels of later versions, so that */
-    put(object, "device_differ", json_integer(0), failures); /* readers need no second schema */
+    put(object, "graph_differ", json_integer(0), failures); /* a channel of later versions: readers need no second schema */
     put(object, "accounting", accounting(verdict, failures), failures);
 }
 
@@ -116,6 +132,7 @@ static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     put_counts(object, verdict, failures);
     put(object, "ranks", json_integer((json_int_t)verdict->n_ranks), failures);
     put(object, "tags", texts(scenario->tags, scenario->n_tags, failures), failures);
+    put(object, "options", declared_options(scenario, failures), failures);
     put(object, "first", first_difference(&verdict->first, failures), failures);
     put(object, "why", texts(verdict->why, verdict->n_why, failures), failures);
     put(object, "seconds", json_real(verdict->seconds), failures);

@@ -135,7 +135,8 @@ static void print_quoted(FILE *out, const char *word) {
     fputc('\'', out);
 }
 
-/* `ref` is the default device; checkpoints in folders may have come from the command line, so they are named. */
+/* `ref` is the default device; checkpoints in folders may have come from the command line, so they are named; so are the
+ * values of declared options, which make the scenario what it is. */
 static void print_repeat(FILE *out, const struct cs_verdict *verdict) {
     const struct cs_scenario *scenario = verdict->scenario;
     fputs("  repeat: coldstart run ", out);
@@ -149,6 +150,10 @@ static void print_repeat(FILE *out, const struct cs_verdict *verdict) {
         if (checkpoint->kind != CS_CHECKPOINT_FOLDER) continue;
         fprintf(out, " --checkpoint %s=", checkpoint->name);
         print_quoted(out, checkpoint->path);
+    }
+    for (size_t i = 0; i < scenario->n_declared; i++) {
+        fprintf(out, " --set %s=", scenario->declared[i].name);
+        print_quoted(out, scenario->declared[i].value);
     }
     fputc('\n', out);
 }

@@ -65,6 +65,7 @@ struct cs_model_config {
     X(side_missing, "side tensors that were reachable after the cold start and no longer are")                         \
     X(side_differ, "owned or orphaned side tensors whose bytes differ from the cold start")                            \
     X(alias_differ, "pairs of names that share a storage in exactly one of the two states")                            \
+    X(device_differ, "tensors, over all states, whose bytes differ from what ref made")                                \
     X(gap_bytes, "bytes between the elements of strided tensors, which no element owns and nobody compares")          \
     X(missing, "checkpoint tensors of the last load that were expected and not sent")                                  \
     X(duplicate, "checkpoint tensors of the last load that were consumed twice")                                       \
