@@ -64,7 +64,7 @@ static enum cs_status make_resident(const struct cs_device *device, const struct
     const unsigned char *host = (const unsigned char *)view->storage->data + cs_view_byte_offset(view);
     resident->view.storage = &resident->storage;
     resident->view.offset = cs_dtype_bits(view->dtype) < 8 ? view->offset % 2 : 0;
-    resident->storage.bytes = cs_view_span_bytes(view);
+    resident->storage.bytes = cs_gpu_span_bytes(view);
     CS_TRY(allocate(device, resident->storage.bytes, &resident->storage.data));
     enum cs_status status = upload(device, resident->storage.data, host, resident->storage.bytes);
     if (status != CS_OK) resident_release(device, resident);

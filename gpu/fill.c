@@ -55,7 +55,7 @@ static bool may_go_together(const struct cs_fill *fills, const struct cs_gpu_reg
     if (!spans) return false;
     for (size_t i = 0; i < n; i++) {
         spans[i].start = (uintptr_t)regions[i].to + cs_view_byte_offset(&fills[i].view);
-        spans[i].end = spans[i].start + cs_view_span_bytes(&fills[i].view);
+        spans[i].end = spans[i].start + cs_gpu_span_bytes(&fills[i].view);
         spans[i].pattern = regions[i].pattern;
     }
     qsort(spans, n, sizeof *spans, by_start);

@@ -191,6 +191,8 @@ extern const struct cs_gpu_backend cs_gpu_backend_cuda, cs_gpu_backend_emu;
 struct cs_gpu_divisor cs_gpu_divide_by(int64_t extent);
 bool cs_gpu_is_wide(int64_t n);
 
+/* Bytes that hold the view's elements, from the byte of the first one on: a nibble may lie in the middle of it. */
+size_t cs_gpu_span_bytes(const struct cs_view *view);
 /* `b` may be NULL. Units are elements yet. */
 struct cs_gpu_walk cs_gpu_walk_of(const struct cs_view *a, const struct cs_view *b);
 /* Groups elements while views lie densely and, unless its address is 0, aligned. An address of 0 keeps counting elements. */

@@ -18,6 +18,13 @@ struct cs_gpu_divisor cs_gpu_divide_by(int64_t extent) {
     return divisor;
 }
 
+size_t cs_gpu_span_bytes(const struct cs_view *view) {
+    int64_t last = view->offset % 2;
+    if (cs_dtype_bits(view->dtype) >= 8 || cs_view_numel(view) == 0) return cs_view_span_bytes(view);
+    for (int d = 0; d < view->ndim; d++) last += (view->shape[d] - 1) * view->stride[d];
+    return (size_t)(last / 2 + 1);
+}
+
 static bool counts_on(const struct cs_gpu_walk *walk, const int64_t *stride, int n_views) {
     int inner = walk->ndim - 1;
     for (int v = 0; v < n_views; v++)

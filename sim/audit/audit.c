@@ -312,6 +312,17 @@ static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
     return CS_OK;
 }
 
+/* After a refusal there is no server to judge: what is expected then must be a refusal too. */
+static enum cs_status judge_rest(struct audit *audit, size_t first) {
+    for (size_t i = first; i < audit->scenario->n_ops && audit->verdict->status == CS_REFUSED_AS_UPSTREAM; i++) {
+        const struct cs_op *op = &audit->scenario->ops[i];
+        bool is_judged = op->kind == CS_OP_EXPECT && !expects_refusal(audit, op);
+        if (is_judged)
+            CS_TRY(give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "line %d: not judged: the load before was refused, and there is no rollback", op->line)));
+    }
+    return CS_OK;
+}
+
 static enum cs_status run_all(struct audit *audit) {
     struct cs_session_config config = config_of(audit, audit->options->policy, false);
     config.is_tracing = true;
@@ -320,11 +331,12 @@ static enum cs_status run_all(struct audit *audit) {
     CS_TRY(plan_passes(audit));
     CS_TRY(make_colds(audit));
     CS_TRY(run_garbage(audit));
-    for (size_t i = 0; i < audit->scenario->n_ops && audit->verdict->status == CS_PASSED; i++) {
+    size_t i = 0;
+    for (; i < audit->scenario->n_ops && audit->verdict->status == CS_PASSED; i++) {
         const struct cs_op *op = &audit->scenario->ops[i];
         CS_TRY(op->kind == CS_OP_EXPECT ? judge(audit, op) : run_load(audit, op));
     }
-    return CS_OK;
+    return judge_rest(audit, i);
 }
 
 static double now_seconds(void) {

@@ -93,9 +93,14 @@ static void say_origin(struct text *text, const struct walk *walk, int load, con
         say(text, cs_arena_format(text->arena, "that is older than reload %d: the load did not overwrite it, and policy %s did not refill it", load, policy));
 }
 
-/* Follows the value; returns whether it passed through bytes that an earlier load left. */
-static bool say_path(struct text *text, struct walk *walk, int load, const char *policy) {
-    bool is_stale = false;
+/* What the walk found. */
+struct provenance {
+    bool is_stale;  /* the value passed through bytes that an earlier load left */
+    bool is_loaded; /* a loader of this load put it there */
+};
+
+static struct provenance say_path(struct text *text, struct walk *walk, int load, const char *policy) {
+    bool is_stale = false, is_loaded = false;
     for (int steps = 0; steps < LONGEST_WALK && find_writer(walk); steps++) {
         const struct cs_log_entry *entry = walk->last;
         if (entry->load < load && !is_stale && entry->has_source) {
@@ -110,9 +115,10 @@ static bool say_path(struct text *text, struct walk *walk, int load, const char 
         if (step_back(walk)) continue;
         if (entry->kind == CS_LOG_RELAYOUT) say(text, "its value is padding that post-load itself adds");
         else say_origin(text, walk, load, policy);
+        is_loaded = entry->kind == CS_LOG_LOAD && entry->load == load;
         break;
     }
-    return is_stale;
+    return (struct provenance){is_stale, is_loaded};
 }
 
 static const char *param_text(struct cs_arena *arena, const struct cs_tensor_spec *spec) {
@@ -132,14 +138,16 @@ static bool depends_on_memory(const struct cs_entry *entry, const struct cs_stat
     return a && b && cs_entry_differs(a, b);
 }
 
-static void say_kind(struct text *text, const struct cs_first *first, bool is_stale, bool is_random, const char *policy) {
+static void say_kind(struct text *text, const struct cs_first *first, struct provenance from, bool is_random, const char *policy) {
     const char *kind = "";
-    if (first->byte_class == CS_BYTE_PADDING && is_stale) kind = "P2: stale kernel bytes in padding (in-place reload)";
-    else if (first->byte_class == CS_BYTE_PADDING && is_random) kind = "P1: garbage padding after rematerialisation";
-    else if (first->byte_class == CS_BYTE_PADDING) kind = "P3: wrong padding value";
+    bool is_padding = first->byte_class == CS_BYTE_PADDING, is_split = is_padding && from.is_loaded;
+    if (is_split) kind = "P5: a loader put rows of another split into the padding";
+    else if (is_padding && from.is_stale) kind = "P2: stale kernel bytes in padding (in-place reload)";
+    else if (is_padding && is_random) kind = "P1: garbage padding after rematerialisation";
+    else if (is_padding) kind = "P3: wrong padding value";
     else kind = is_random ? "R5: a tensor that was not sent is garbage" : "P5 or L1: rows of another split, or an old loader on a new layout";
     say(text, cs_arena_format(text->arena, "looks like %s", kind));
-    bool can_cure = first->byte_class == CS_BYTE_PADDING && !cs_text_equal(policy, "record_and_fill");
+    bool can_cure = is_padding && !is_split && !cs_text_equal(policy, "record_and_fill");
     if (can_cure) say(text, "cure: record each load's padding and fill it right before post-load (--policy record_and_fill)");
 }
 
@@ -164,8 +172,7 @@ static const char *summary(struct cs_arena *arena, const struct cs_state *now, c
     return line;
 }
 
-/* Where the value came from; returns whether it passed through bytes that an earlier load left. */
-static bool say_provenance(struct text *text, const struct cs_case *failing, const struct cs_entry *entry, int64_t element) {
+static struct provenance say_provenance(struct text *text, const struct cs_case *failing, const struct cs_entry *entry, int64_t element) {
     const struct cs_session *live = failing->live;
     const struct cs_view *view = &cs_module_slot(&live->ranks[entry->rank].modules[entry->module], entry->name)->param->view;
     struct walk walk = {.log = &live->log, .rank = entry->rank, .storage = view->storage->id, .end = live->log.n_entries};
@@ -178,13 +185,14 @@ enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *
     CS_REQUIRE(text.lines, CS_NO_MEMORY, "out of memory for an explanation");
     verdict->why = text.lines;
     say(&text, summary(arena, failing->now, failing->cold));
-    bool is_random = failing->garbage && depends_on_memory(entry, failing->now, failing->garbage), is_stale = false;
+    bool is_random = failing->garbage && depends_on_memory(entry, failing->now, failing->garbage);
+    struct provenance from = {0};
     if (element >= 0 && failing->live->log.is_full) say(&text, "where it came from is not known: the trace is full; take fewer layers or experts");
-    else if (element >= 0) is_stale = say_provenance(&text, failing, entry, element);
+    else if (element >= 0) from = say_provenance(&text, failing, entry, element);
     const struct cs_tensor_spec *spec = spec_of(entry);
     if (spec && verdict->first.byte_class == CS_BYTE_PADDING) say(&text, param_text(arena, spec));
     say(&text, is_random ? "the tensor changes with what undefined memory holds" : "the tensor does not depend on undefined memory: a deterministic fault");
-    say_kind(&text, &verdict->first, is_stale, is_random, failing->live->config.policy);
+    say_kind(&text, &verdict->first, from, is_random, failing->live->config.policy);
     verdict->n_why = text.n;
     return CS_OK;
 }

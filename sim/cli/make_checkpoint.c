@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/cli/internal.h"
 #include "sim/cli/progress.h"
-#include "sim/script/script.h"
 
 const struct cs_option cs_make_checkpoint_options[] = {
     {"max-shard-size", 0, "SIZE", false, "bytes of tensors in one file (default: 5GiB)"},
+    {"set", 0, "NAME=VALUE", true, "give an option that the scenario's file declares another value: coldstart help FILE"},
     {"seed", 0, "N", false, "seed of the numbers, decimal or 0x… (default: the scenario's)"},
     {"quiet", 'q', NULL, false, "no progress on stderr"},
     {0},
@@ -67,6 +68,7 @@ static enum cs_status keep_only(struct making *making, const char *name) {
 
 static enum cs_status read_settings(struct making *making, int argc, char **argv) {
     const struct cs_options *options = &making->options;
+    struct cs_settings settings;
     bool has_seed = false;
     CS_TRY(cs_options_parse(&making->options, cs_make_checkpoint_options, argc, argv, &making->arena));
     CS_REQUIRE(options->n_words == 3, CS_BAD_USAGE, "make-checkpoint wants a scenario file, the name of a checkpoint and a folder, %zu given", options->n_words);
@@ -75,7 +77,8 @@ static enum cs_status read_settings(struct making *making, int argc, char **argv
     CS_REQUIRE(status == CS_OK, CS_BAD_USAGE, "--max-shard-size: %s", cs_error_text());
     CS_REQUIRE(making->max_shard_bytes > 0, CS_BAD_USAGE, "--max-shard-size %s: a file must have room for something", size);
     CS_TRY(cs_options_seed(options, &has_seed, &making->seed));
-    CS_TRY(cs_script_load(options->words[0], &making->arena, &making->scenario));
+    CS_TRY(cs_read_settings(options, &making->arena, &settings));
+    CS_TRY(cs_script_load_set(options->words[0], settings.items, settings.n, &making->arena, &making->scenario));
     if (!has_seed) making->seed = making->scenario.seed;
     return keep_only(making, options->words[1]);
 }

@@ -38,10 +38,12 @@ static enum cs_status read_selection(struct cs_run *run, struct cs_selection *se
 enum cs_status cs_run_select(struct cs_run *run) {
     struct cs_paths paths = {0};
     struct cs_selection selection;
+    struct cs_settings settings;
     CS_TRY(read_selection(run, &selection));
+    CS_TRY(cs_read_settings(&run->options, &run->arena, &settings));
     for (size_t i = 0; i < run->options.n_words; i++)
         CS_TRY(cs_find_scripts(run->options.words[i], &run->arena, &paths));
-    CS_TRY(cs_load_scenarios(&paths, &selection, &run->arena, &run->scenarios));
+    CS_TRY(cs_load_scenarios(&paths, &selection, &settings, &run->arena, &run->scenarios));
     size_t n = run->scenarios.n_left_out;
     if (n) fprintf(stderr, "left out %zu scenario%s tagged " CS_FULL_TAG ": add --tag " CS_FULL_TAG "\n", n, n == 1 ? "" : "s");
     return run->scenarios.n ? override_checkpoints(run) : CS_OK; /* without scenarios every name would be unknown */

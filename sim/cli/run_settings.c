@@ -13,6 +13,7 @@ const struct cs_option cs_run_options[] = {
     {"device", 0, "ref|auto", false, "the device that does the byte work; auto: the best one that is there (default: ref)"},
     {"policy", 0, "P", false, "run under this padding policy instead of the scenario's"},
     {"checkpoint", 0, "NAME=DIR", true, "take the scenario's checkpoint NAME from a folder"},
+    {"set", 0, "NAME=VALUE", true, "give an option that the scenario's file declares another value: coldstart help FILE"},
     {"seed", 0, "N", false, "seed of garbage and shuffling, decimal or 0x… (default: the scenario's)"},
     {"filter", 'k', "SUBSTRING", false, "only scenarios whose name contains it"},
     {"tag", 0, "T", true, "only scenarios that have the tag; folders leave out those tagged full unless it is asked for"},

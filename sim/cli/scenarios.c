@@ -7,9 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/cli/cli.h"
-#include "sim/script/script.h"
-
 /* ---- files ---- */
 
 static enum cs_status no_memory(const char *what) { return cs_fail(CS_NO_MEMORY, "no memory for %s", what); }
@@ -63,6 +60,28 @@ enum cs_status cs_find_scripts(const char *word, struct cs_arena *arena, struct 
     size_t before = paths->n;
     CS_TRY(search_folder(word, arena, paths));
     if (paths->n > before) qsort(paths->items + before, paths->n - before, sizeof *paths->items, by_text);
+    return CS_OK;
+}
+
+/* ---- --set ---- */
+
+static enum cs_status add_setting(struct cs_settings *settings, const char *text, struct cs_arena *arena) {
+    const char *equals = strchr(text, '=');
+    CS_REQUIRE(equals && equals > text, CS_BAD_USAGE, "--set wants NAME=VALUE, found \"%s\"", text);
+    const char *name = cs_arena_format(arena, "%.*s", (int)(equals - text), text);
+    if (!name) return no_memory("options");
+    for (size_t i = 0; i < settings->n; i++)
+        CS_REQUIRE(!cs_text_equal(settings->items[i].name, name), CS_BAD_USAGE, "--set is given twice for one name: \"%s=%s\" and \"%s\"", name,
+                   settings->items[i].value, text);
+    settings->items[settings->n++] = (struct cs_setting){name, equals + 1};
+    return CS_OK;
+}
+
+enum cs_status cs_read_settings(const struct cs_options *options, struct cs_arena *arena, struct cs_settings *settings) {
+    *settings = (struct cs_settings){.items = CS_NEW_ARRAY(arena, struct cs_setting, options->n_given + 1)};
+    if (!settings->items) return no_memory("options");
+    for (size_t i = 0; i < options->n_given; i++)
+        if (cs_text_equal(options->given[i].option->name, "set")) CS_TRY(add_setting(settings, options->given[i].value, arena));
     return CS_OK;
 }
 

@@ -39,6 +39,8 @@ static enum cs_status remember(struct cs_module *module) {
 }
 
 static enum cs_status begin(struct cs_rank *rank) {
+    CS_REQUIRE(!rank->is_restored_on_meta, CS_REFUSED,
+               "rank %d: its weights arrived already processed (built on meta, tensors attached): direct reload has no checkpoint layout to load into", rank->index);
     rank->allocator.phase = CS_PHASE_RELOAD;
     for (size_t m = 0; m < rank->n_modules; m++) CS_TRY(remember(&rank->modules[m]));
     rank->mark_roots = mark_roots;

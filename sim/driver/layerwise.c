@@ -28,6 +28,9 @@ static bool is_skipped(const char *name) {
 /* `bias` stays live, yet counts. */
 static bool is_counted(const char *name) { return cs_text_equal(name, "bias") || !is_skipped(name); }
 
+/* Tensors that INIT leaves alone keep their own loader: it writes the live tensor at once, and nobody counts it. */
+static bool is_wrapped(const struct cs_slot *slot) { return slot->kind != CS_PLAIN_TENSOR && is_counted(slot->name); }
+
 static int64_t load_numel(const struct cs_param *param) {
     bool has_own = param->spec && param->spec->weight_loader_numel >= 0;
     return has_own ? param->spec->weight_loader_numel : cs_view_numel(&param->view);
@@ -86,7 +89,7 @@ static enum cs_status init_module(struct cs_module *module) {
     }
     layer->counted = layer->total = 0;
     for (size_t i = 0; i < module->n_slots; i++)
-        if (is_counted(module->slots[i].name) && module->slots[i].kind != CS_PLAIN_TENSOR) layer->total += load_numel(module->slots[i].param);
+        if (is_wrapped(&module->slots[i])) layer->total += load_numel(module->slots[i].param);
     layer->is_loading = true;
     module->is_processed = false;
     return CS_OK;
@@ -166,9 +169,14 @@ static enum cs_status process(struct cs_module *module, struct layer *layer) {
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
     struct cs_module *module = call->module;
     struct layer *layer = module->driver;
-    if (!layer->is_loading) return CS_OK; /* gpt-oss models hold the wrapped meta tensor: late calls are dropped */
     struct cs_slot *slot = cs_module_slot(module, param);
     CS_REQUIRE(slot, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index, module->spec->name, param, call->tensor);
+    if (!is_wrapped(slot)) {
+        call->param = slot->param;
+        return cs_load(call);
+    }
+    call->is_dropped = !layer->is_loading; /* gpt-oss models hold the wrapped meta tensor: late calls are dropped */
+    if (call->is_dropped) return CS_OK;
     struct buffered *kept = cs_arena_grow(rank->arena, (void **)&layer->calls, layer->n_calls, &layer->call_capacity, sizeof *kept);
     CS_REQUIRE(kept, CS_NO_MEMORY, "out of memory for the buffered calls of %s", module->spec->name);
     *kept = (struct buffered){*call, param};

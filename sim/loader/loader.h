@@ -49,6 +49,7 @@ struct cs_load_call {
     const char *tensor;              /* checkpoint name */
     struct cs_view source;           /* whole checkpoint tensor; its storage may be changed (zero_ of an incoming bias) */
     int64_t expert;                  /* local id, or -1: all */
+    bool is_dropped;                 /* out: the driver took no notice of the call */
     int64_t counted;                 /* out: elements that copies wrote, as layerwise counts them */
 };
 

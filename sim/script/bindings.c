@@ -3,6 +3,8 @@
 
 #include "sim/script/internal.h"
 
+#define OPTIONS "table<string, cs.Option|number|boolean|string>"
+
 /* clang-format off */ /* it would write a line for each member */
 const struct cs_binding cs_bindings[] = {
     {"cs.cast", cs_script_cast, NULL, {{"param", "string"}, {"dtype", "cs.Dtype"}}, "cs.Step",
@@ -11,7 +13,7 @@ const struct cs_binding cs_bindings[] = {
      "the quant config holds the parameter at this path"},
     {"cs.constant", cs_script_constant, NULL, {{"path", "string"}, {"value", "number"}}, "cs.Step",
      "the experts object owns a constant at this path, made anew each time"},
-    {"cs.declare", cs_script_declare, NULL, {{"options", "table<string, cs.Option>"}}, "table<string, any>",
+    {"cs.declare", cs_script_declare, &cs_record_option, {{"options", OPTIONS}}, "table<string, any>",
      "options of this file that `--set NAME=VALUE` may change, and the values that they have now; once in a file"},
     {"cs.equal", cs_script_equal, NULL, {{0}}, "cs.Expectation",
      "every channel equals the cold start, and nothing by luck"},

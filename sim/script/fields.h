@@ -39,8 +39,9 @@
 
 /* Rows that tensors of models and parameters of toys share. */
 #define CS_TENSOR_ROWS                                                                                                 \
-    {CS_TEXT_ROW("name", struct cs_template_tensor, name, "name within the module"), CS_REQUIRED},                     \
-        {CS_CUSTOM_ROW("dtype", cs_read_dtype, "cs.Dtype", "names of torch and safetensors do as well"),               \
+    {CS_TEXT_ROW("name", struct cs_template_tensor, name, "within the module"), CS_REQUIRED},                          \
+        {CS_CUSTOM_ROW("dtype", cs_read_dtype, "cs.Dtype",                                                             \
+                       "`\"bf16\"`, `\"f32\"`, `\"e4m3\"` …; names of torch and safetensors do as well"),              \
          CS_REQUIRED_AS("a dtype such as \"bf16\"")},                                                                  \
         {CS_CUSTOM_ROW("created", cs_read_created, "\"empty\"|\"zeros\"|\"ones\"|\"value\"|\"arange\"|\"meta\"",       \
                        "what `create_weights` writes"),                                                                \

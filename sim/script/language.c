@@ -1,6 +1,5 @@
 #include "sim/script/language.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- records ---- */
@@ -53,7 +52,7 @@ const char *cs_field_range(const struct cs_field *field, char *buffer, size_t si
     bool is_integer = field->kind == CS_FIELD_INT || field->kind == CS_FIELD_INTEGER;
     *buffer = 0;
     if (is_integer && field->most < INT64_MAX)
-        snprintf(buffer, size, ", %" PRId64 " to %" PRId64, field->least, field->most);
+        snprintf(buffer, size, "%" PRId64 " to %" PRId64, field->least, field->most);
     return buffer;
 }
 
@@ -89,4 +88,23 @@ const char *cs_binding_signature(const struct cs_binding *binding, char *buffer,
     }
     if (used < size) snprintf(buffer + used, size - used, ")");
     return buffer;
+}
+
+const struct cs_family cs_families[] = {
+    {"cs.Checkpoint", "Checkpoint"},
+    {"cs.Expectation", "Expectation"},
+    {"cs.Step", "Post-load step"},
+};
+const size_t cs_n_families = CS_COUNT(cs_families);
+
+const struct cs_family *cs_binding_family(const struct cs_binding *binding) {
+    for (size_t i = 0; i < cs_n_families; i++)
+        if (binding->returns && cs_text_equal(binding->returns, cs_families[i].returns)) return &cs_families[i];
+    return NULL;
+}
+
+void cs_binding_print_text(FILE *out, const struct cs_binding *binding) {
+    const struct cs_family *family = cs_binding_family(binding);
+    if (family) fprintf(out, "%s: ", family->name);
+    fputs(binding->text, out);
 }

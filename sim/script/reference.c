@@ -28,7 +28,8 @@ static void print_field(FILE *out, const struct cs_field *field) {
     print_code(out, field->name);
     fputs(" | ", out);
     print_code(out, cs_field_type(field, type, sizeof type));
-    fprintf(out, " | %s%s |", field->text, cs_field_range(field, range, sizeof range));
+    if (*cs_field_range(field, range, sizeof range)) fprintf(out, " %s", range);
+    fprintf(out, " | %s |", field->text);
     if (field->is_required)
         fputs(" required", out);
     else if (field->standard)
@@ -53,31 +54,17 @@ static void print_counts(FILE *out) {
     end_section(out);
 }
 
-static bool returns(const struct cs_binding *binding, const char *type) {
-    return binding->returns && cs_text_equal(binding->returns, type);
-}
-
 static void print_function(FILE *out, const struct cs_binding *binding) {
     char signature[CS_LANGUAGE_TEXT];
     fprintf(out, "| `%s` | %s |\n", cs_binding_signature(binding, signature, sizeof signature), binding->text);
 }
 
-/* Families of functions have tables of their own; the others share one. */
-static const char *const families[] = {"cs.Checkpoint", "cs.Expectation", "cs.Step"};
-
-static bool is_in_family(const struct cs_binding *binding) {
-    for (size_t i = 0; i < CS_COUNT(families); i++)
-        if (returns(binding, families[i])) return true;
-    return false;
-}
-
-/* `family` NULL: those of none. */
-static void print_functions(FILE *out, const char *family) {
-    begin_section(out, family ? family : "functions");
+/* Families of functions have tables of their own; the others share one: NULL. */
+static void print_functions(FILE *out, const struct cs_family *family) {
+    begin_section(out, family ? family->returns : "functions");
     fputs("| function | what it is |\n|---|---|\n", out);
     for (size_t i = 0; i < cs_n_bindings; i++)
-        if (family ? returns(&cs_bindings[i], family) : !is_in_family(&cs_bindings[i]))
-            print_function(out, &cs_bindings[i]);
+        if (cs_binding_family(&cs_bindings[i]) == family) print_function(out, &cs_bindings[i]);
     end_section(out);
 }
 
@@ -85,7 +72,7 @@ void cs_language_reference(FILE *out) {
     const struct cs_record *records[MOST_RECORDS];
     size_t n = cs_language_records(records, MOST_RECORDS);
     print_functions(out, NULL);
-    for (size_t i = 0; i < CS_COUNT(families); i++) print_functions(out, families[i]);
+    for (size_t i = 0; i < cs_n_families; i++) print_functions(out, &cs_families[i]);
     print_counts(out);
     for (size_t i = 0; i < n; i++) print_record(out, records[i]);
 }
@@ -104,8 +91,9 @@ static void help_record(FILE *out, const struct cs_record *record, int depth) {
 static void help_field(FILE *out, const struct cs_field *field, int depth) {
     char type[CS_LANGUAGE_TEXT], range[CS_LANGUAGE_TEXT];
     int indent = 2 + 4 * depth;
-    fprintf(out, "%*s%s: %s%s%s\n", indent, "", field->name, cs_field_type(field, type, sizeof type),
-            cs_field_range(field, range, sizeof range), field->is_required ? ", required" : "");
+    fprintf(out, "%*s%s: %s", indent, "", field->name, cs_field_type(field, type, sizeof type));
+    if (*cs_field_range(field, range, sizeof range)) fprintf(out, " %s", range);
+    fprintf(out, "%s\n", field->is_required ? ", required" : "");
     fprintf(out, "%*s%s", indent + 4, "", field->text);
     if (field->standard) fprintf(out, "; default: %s", field->standard);
     fputc('\n', out);
@@ -115,9 +103,11 @@ static void help_field(FILE *out, const struct cs_field *field, int depth) {
 
 static void help_functions(FILE *out) {
     char signature[CS_LANGUAGE_TEXT];
-    for (size_t i = 0; i < cs_n_bindings; i++)
-        fprintf(out, "%s\n    %s\n", cs_binding_signature(&cs_bindings[i], signature, sizeof signature),
-                cs_bindings[i].text);
+    for (size_t i = 0; i < cs_n_bindings; i++) {
+        fprintf(out, "%s\n    ", cs_binding_signature(&cs_bindings[i], signature, sizeof signature));
+        cs_binding_print_text(out, &cs_bindings[i]);
+        fputc('\n', out);
+    }
 }
 
 static enum cs_status unknown_function(const char *function) {
@@ -141,7 +131,9 @@ enum cs_status cs_language_help(FILE *out, const char *function) {
     }
     fprintf(out, "%s", cs_binding_signature(binding, signature, sizeof signature));
     if (binding->returns) fprintf(out, " → %s", binding->returns);
-    fprintf(out, "\n    %s\n", binding->text);
+    fputs("\n    ", out);
+    cs_binding_print_text(out, binding);
+    fputc('\n', out);
     if (binding->record) fputc('\n', out);
     if (binding->record) help_record(out, binding->record, 0);
     return CS_OK;

@@ -61,8 +61,9 @@ static void print_aliases(FILE *out) {
 
 static void print_field(FILE *out, const struct cs_field *field) {
     char type[CS_LANGUAGE_TEXT], range[CS_LANGUAGE_TEXT];
-    fprintf(out, "---@field %s%s %s %s%s", field->name, field->is_required ? "" : "?",
-            cs_field_type(field, type, sizeof type), field->text, cs_field_range(field, range, sizeof range));
+    fprintf(out, "---@field %s%s %s %s", field->name, field->is_required ? "" : "?",
+            cs_field_type(field, type, sizeof type), field->text);
+    if (*cs_field_range(field, range, sizeof range)) fprintf(out, " (%s)", range);
     if (field->standard) fprintf(out, "; default: %s", field->standard);
     fputc('\n', out);
 }
@@ -93,7 +94,9 @@ static void print_objects(FILE *out) {
 
 static void print_function(FILE *out, const struct cs_binding *binding) {
     const char *name, *type;
-    fprintf(out, "---%s\n", binding->text);
+    fputs("---", out);
+    cs_binding_print_text(out, binding);
+    fputc('\n', out);
     for (size_t i = 0; (type = cs_binding_param(binding, i, &name)); i++) fprintf(out, "---@param %s %s\n", name, type);
     if (binding->returns) fprintf(out, "---@return %s\n", binding->returns);
     fprintf(out, "function %s(", binding->name);

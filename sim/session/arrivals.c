@@ -43,7 +43,7 @@ static enum cs_status check_tensor(const struct listing *list, const struct cs_c
 static enum cs_status add(struct listing *list, const struct cs_checkpoint_entry *entry, const struct cs_route *route, bool is_slice) {
     if (matches_any(list->op->omitted, list->op->n_omitted, route->tensor)) return CS_OK;
     CS_TRY(check_tensor(list, entry, route, is_slice));
-    list->arrivals->items[list->arrivals->n++] = (struct cs_arrival){entry, route, is_slice};
+    list->arrivals->items[list->arrivals->n++] = (struct cs_arrival){.entry = entry, .route = route, .is_slice = is_slice};
     return CS_OK;
 }
 
@@ -102,6 +102,18 @@ static enum cs_status form_of(struct listing *list, const struct cs_loader **for
                 *form = loader;
                 return CS_OK;
             }
+    }
+    return CS_OK;
+}
+
+/* A pattern that leaves nothing out is a slip of the pen. */
+static enum cs_status check_omitted(const struct listing *list) {
+    const struct cs_scenario *scenario = list->session->config.scenario;
+    for (size_t p = 0; p < list->op->n_omitted && !list->session->config.only_module; p++) {
+        bool is_used = false;
+        for (size_t i = 0; i < list->set->routes.n && !is_used; i++) is_used = cs_text_matches(list->op->omitted[p], list->set->routes.items[i].tensor);
+        CS_REQUIRE(is_used, CS_BAD_SCRIPT, "%s:%d: omit: no tensor of this load matches \"%s\"; the first of %zu is \"%s\"", scenario->file, list->op->line,
+                   list->op->omitted[p], list->set->routes.n, list->set->routes.n ? list->set->routes.items[0].tensor : "");
     }
     return CS_OK;
 }
@@ -178,6 +190,7 @@ enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_o
     session->accounting = (struct cs_accounting){0};
     *arrivals = (struct cs_arrivals){.items = CS_NEW_ARRAY(arena, struct cs_arrival, list.set->routes.n + 1)};
     CS_REQUIRE(arrivals->items, CS_NO_MEMORY, "out of memory for %zu arrivals", list.set->routes.n);
+    CS_TRY(check_omitted(&list));
     CS_TRY(list_all(&list, loader));
     if (op->is_shuffled) shuffle(&list);
     if (op->n_order) CS_TRY(reorder(&list, arena, op));

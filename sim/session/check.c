@@ -17,7 +17,12 @@ static enum cs_status check_policy(const struct cs_scenario *scenario, int line,
 
 static enum cs_status check_policies(const struct cs_scenario *scenario) {
     CS_REQUIRE(scenario->n_policies, CS_BAD_SCRIPT, "%s:%d: policies: empty; name at least one, such as \"record_and_fill\"", scenario->file, scenario->line);
-    for (size_t i = 0; i < scenario->n_policies; i++) CS_TRY(check_policy(scenario, scenario->line, scenario->policies[i]));
+    for (size_t i = 0; i < scenario->n_policies; i++) {
+        CS_TRY(check_policy(scenario, scenario->line, scenario->policies[i]));
+        for (size_t j = 0; j < i; j++)
+            CS_REQUIRE(!cs_text_equal(scenario->policies[i], scenario->policies[j]), CS_BAD_SCRIPT, "%s:%d: policies: \"%s\" is there twice", scenario->file,
+                       scenario->line, scenario->policies[i]);
+    }
     for (size_t i = 0; i < scenario->n_ops; i++) {
         const struct cs_op *op = &scenario->ops[i];
         if (op->against_policy) CS_TRY(check_policy(scenario, op->line, op->against_policy));
@@ -168,7 +173,12 @@ static enum cs_status check_toy_call(const struct cs_scenario *scenario, const s
         CS_REQUIRE(call->n_values == 1 || call->n_values == (size_t)numel, CS_BAD_SCRIPT, "%s:%d: write of %s: %zu values for %" PRId64 " elements", scenario->file,
                    call->line, call->param, call->n_values, numel);
     }
-    for (size_t i = 0; i < call->n_marks; i++) CS_TRY(check_box(scenario, call, "mark", &call->marks[i], ndim, shape, &numel));
+    for (size_t i = 0; i < call->n_marks; i++) {
+        CS_TRY(check_box(scenario, call, "mark", &call->marks[i], ndim, shape, &numel));
+        CS_REQUIRE(!call->through_view || ndim < 2 || call->marks[i].length[0] == 1, CS_BAD_SCRIPT,
+                   "%s:%d: mark of %s through a view: %" PRId64 " along dimension 0: the view is one expert, mark each in a call of its own", scenario->file, call->line,
+                   call->param, call->marks[i].length[0]);
+    }
     return CS_OK;
 }
 
@@ -187,11 +197,30 @@ static enum cs_status check_toy(const struct cs_scenario *scenario) {
     return CS_OK;
 }
 
+static enum cs_status resolve_sizes(struct cs_session *session, const struct cs_scenario *scenario) {
+    CS_TRY(cs_session_resolve(session));
+    const struct cs_route_set *set;
+    if (scenario->method) CS_TRY(cs_session_routes(session, cs_session_loader(session, NULL), NULL, &set));
+    for (size_t i = 0; scenario->method && i < scenario->n_ops; i++)
+        if (scenario->ops[i].loader) CS_TRY(cs_session_routes(session, cs_session_loader(session, scenario->ops[i].loader), NULL, &set));
+    return CS_OK;
+}
+
+/* Every shape of the model and of its checkpoints, on every rank. */
+static enum cs_status check_sizes(const struct cs_scenario *scenario) {
+    struct cs_session session = {.config = {.scenario = scenario, .only_rank = -1}};
+    enum cs_status status = resolve_sizes(&session, scenario);
+    cs_arena_release(&session.arena);
+    CS_REQUIRE(status == CS_OK, status == CS_NO_MEMORY ? status : CS_BAD_SCRIPT, "%s:%d: model: %s", scenario->file, scenario->line, cs_error_text());
+    return CS_OK;
+}
+
 enum cs_status cs_scenario_check(const struct cs_scenario *scenario) {
     CS_TRY(check_policies(scenario));
     CS_TRY(check_method(scenario));
     CS_TRY(check_ranks(scenario));
     CS_TRY(check_checkpoints(scenario));
     if (scenario->model.is_toy) CS_TRY(check_toy(scenario));
-    return check_plan(scenario);
+    CS_TRY(check_plan(scenario));
+    return check_sizes(scenario);
 }

@@ -30,7 +30,8 @@ const struct cs_checkpoint *cs_session_checkpoint(const struct cs_session *sessi
 struct cs_arrival {
     const struct cs_checkpoint_entry *entry;
     const struct cs_route *route;
-    bool is_slice; /* of a combined tensor: the route's expert */
+    bool is_slice;   /* of a combined tensor: the route's expert */
+    bool is_dropped; /* some rank's driver took no notice of it */
 };
 struct cs_arrivals {
     size_t n;

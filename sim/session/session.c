@@ -61,7 +61,15 @@ static bool is_local(const struct cs_rank *rank, const struct cs_route *route, i
     return route->expert < 0 || (*expert >= 0 && *expert < rank->spec->sizes.experts);
 }
 
-static enum cs_status send(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, const struct cs_arrival *arrival,
+/* A tensor that a driver dropped was consumed by no loader: counted once, however many ranks dropped it. */
+static void note_dropped(struct cs_session *session, struct cs_arrival *arrival) {
+    if (arrival->is_dropped) return;
+    arrival->is_dropped = true;
+    session->accounting.excess++;
+    if (!session->accounting.first_excess) session->accounting.first_excess = arrival->route->tensor;
+}
+
+static enum cs_status send(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, struct cs_arrival *arrival,
                            struct cs_rank *rank) {
     const struct cs_route *route = arrival->route;
     int64_t expert;
@@ -69,7 +77,9 @@ static enum cs_status send(struct cs_session *session, const struct cs_driver *d
     struct cs_load_call call = {.module = &rank->modules[route->module], .loader = route->loader, .row = route->row, .toy = route->toy,
                                 .tensor = route->tensor, .expert = expert};
     CS_TRY(source_of(session, arrival, op, rank, &call.source));
-    return driver->load(rank, &call, route->param);
+    CS_TRY(driver->load(rank, &call, route->param));
+    if (call.is_dropped) note_dropped(session, arrival);
+    return CS_OK;
 }
 
 static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrivals) {
@@ -87,7 +97,7 @@ static void tell_progress(struct cs_session *session, const struct cs_rank *rank
         session->config.module_is_loaded(session->config.progress_context, session->log.bytes_moved);
 }
 
-static enum cs_status run_rank(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, const struct cs_arrivals *arrivals,
+static enum cs_status run_rank(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, struct cs_arrivals *arrivals,
                                struct cs_rank *rank) {
     session->log.rank = rank->index;
     CS_TRY(driver->begin(rank));

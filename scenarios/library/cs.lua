@@ -1,0 +1,269 @@
+---@meta
+-- Made by "coldstart help lua --stubs": editors read it, coldstart does not.
+
+---@alias cs.Backend "flashinfer_trtllm"|"emulation"|"aiter"|"b12x"|"cpu"|"cutlass"|"deepgemm"|"flashinfer_cutlass"|"flashinfer_moe_ep"|"humming"|"marlin"|"no_backend"|"triton"|"xpu"
+---@alias cs.Defect "meta_restore_device"|"streamed_padded_split"
+---@alias cs.Dtype "u8"|"i8"|"bool"|"e2m1"|"e4m3"|"e5m2"|"e8m0"|"i16"|"u16"|"bf16"|"f16"|"i32"|"u32"|"f32"|"i64"|"u64"|"f64"
+---@alias cs.Layout "aiter_16x16"|"aiter_gu"|"awq_columns4"|"awq_columns8"|"awq_to_marlin4"|"awq_to_marlin8"|"blackwell_scale"|"blackwell_value"|"block_major_k"|"deinterleave"|"deinterleave_up_first"|"e8m0_gu"|"e8m0_shuffle"|"fp4_columns"|"gated_reorder"|"gated_shuffle32"|"gptq_to_marlin4"|"hopper_scale"|"hopper_value"|"interleave64"|"interleave_last"|"interleave_up_first"|"marlin4"|"marlin4_a8"|"marlin8"|"marlin8_a8"|"marlin_e8m0_scale"|"marlin_zp4"|"marlin_zp8"|"marlin_zp_a8"|"mn_major_pack"|"p32"|"p64"|"pairs_shuffle32"|"shuffle16"|"shuffle32"|"sm90_fp4"|"sm90_fp4_fp8"|"sm90_int4"|"sm90_scale_fold"|"swap_gated_shuffle32"|"swap_halves"|"swap_pairs"|"swap_shuffle16"|"swizzle_128x4"|"transpose"
+---@alias cs.Loader "default"|"gpt_oss_combined"|"gpt_oss_streamed"|"per_expert_mxfp4"|"toy"
+---@alias cs.Method "gpt_oss_mxfp4"|"mxfp4"
+---@alias cs.Policy "none"|"zero_materialized"|"zero_in_loader"|"record_and_fill"
+---@alias cs.ReloadDriver "direct"|"layerwise"
+---@alias cs.StartDriver "cold_start"|"meta_build"
+
+---@class cs.Step
+
+---@class cs.Expectation
+
+---@class cs.Checkpoint
+
+---@class cs.Model
+
+---@class cs.Module
+
+---@class cs.Scenario
+
+---@class cs.Option
+---@field [1] number|boolean|string the default; values must be of its type
+---@field [2]? string what it is, in one line
+---@field least? number smallest value of a number
+---@field most? number largest value of a number
+
+---@class cs.Model.Fields
+---@field name string for reports
+---@field layers integer decoder layers (1 to 10000)
+---@field experts? integer routed experts of a layer (0 to 65536); default: 0
+---@field hidden integer hidden size (1 to 16777216)
+---@field intermediate? integer intermediate size of an expert (0 to 16777216); default: 0
+---@field prefix? string what module and checkpoint names begin with; default: `""`
+---@field modules cs.Module[] what it is made of, in order: `cs.module`
+---@field not_simulated? string[] patterns of checkpoint names that are counted and skipped; `*` matches any run of characters; default: `{}`
+
+---@class cs.Tensor
+---@field name string within the module
+---@field dtype cs.Dtype `"bf16"`, `"f32"`, `"e4m3"` …; names of torch and safetensors do as well
+---@field created? "empty"|"zeros"|"ones"|"value"|"arange"|"meta" what `create_weights` writes; default: `"empty"`
+---@field value? number what `created = "value"` writes
+---@field padding_value? number what padding must hold; default: 1 if created as ones of a floating dtype, else 0
+---@field shape integer|string|(integer|string)[] an extent or a list of them: numbers, or `E` `H` `I` (experts of the rank; sizes after rounding), `Eg` (experts of all ranks), `Hu` `Iu` (before rounding), `If` (before sharding), joined by `*` and `/`
+---@field kind? "parameter"|"buffer"|"persistent_buffer" what the module registers it as; default: `"parameter"`
+
+---@class cs.Module.Fields
+---@field name string with `{layer}` in it: one module in each decoder layer
+---@field tensors? cs.Tensor[] its parameters and buffers; default: required, but for routed experts
+---@field routed_experts? boolean `true`: the method makes its tensors; default: `false`
+---@field checkpoint? string its name in checkpoints; default: `name`; required for routed experts
+
+---@class cs.Allocator.Fresh
+---@field cold? string what fresh pages hold at a cold start; default: `"random"`
+---@field reload? string what fresh pages hold in a reload; default: `"random"`
+
+---@class cs.Allocator
+---@field fresh? string|cs.Allocator.Fresh what fresh pages hold: `"zero"`, a byte such as `"0xAA"`, `"nan"` (of the dtype), `"random"`; or a table with `cold` and `reload`, one of these each; default: `"random"`
+---@field recycle_up_to? string|integer blocks of a reload up to this size are recycled: `"16KiB"`, `"64MiB"`, a number of bytes, `"all"`; default: `"all"`
+---@field recycled? "garbage"|"own_bytes" what they hold: garbage, since others used them, or what the block held last; default: `"garbage"`
+---@field classes? (string|integer)[] rising sizes: blocks up to each share a class, those above the last are classed by exact size; at most 8; default: exact sizes
+---@field fresh_first? integer so many blocks of each class are fresh before recycling begins (0 to 1048576); default: 0
+
+---@class cs.Scenario.Fields
+---@field name string a-z, 0-9, `_` and `.`; `--filter` looks here
+---@field note? string one sentence
+---@field tags? string[] words to select scenarios by: `--tag`; default: `{}`
+---@field model cs.Model `cs.model`, `cs.toy`, or a function of `models/`
+---@field method? cs.Method quantization method of the routed experts: `coldstart list methods`; default: none; required with routed experts
+---@field backend? cs.Backend|string its back end, by our name or the engine's: `coldstart list backends`; default: none; required with a method
+---@field loader? cs.Loader one of the method's loaders: `coldstart list loaders`; default: the method's first
+---@field rounding? "released"|"reference" how the back end rounds sizes: as released, or as in published figures; default: `"released"`
+---@field tp? integer tensor-parallel ranks; `tp` or `ep` must be 1 (1 to 64); default: 1
+---@field ep? integer expert-parallel ranks (1 to 64); default: 1
+---@field rank? integer simulate this rank alone; default: all of them, one after the other
+---@field policies? cs.Policy[] padding policies, each run once: `coldstart list policies`; default: `{ "record_and_fill" }`
+---@field allocator? cs.Allocator what uninitialised memory holds; default: the harshest
+---@field seed? integer of all random streams; default: 1
+---@field defects? cs.Defect[] faults of released engines to switch on: `coldstart list defects`; default: `{}`
+---@field checkpoints? table<string, cs.Checkpoint> names, and what each is; default: `A` synthetic, `B` to `H` copies of it
+---@field run fun(s: cs.Server) the plan: what is done with `s`, the server
+
+---@class cs.Toy.Param
+---@field name string within the module
+---@field dtype cs.Dtype `"bf16"`, `"f32"`, `"e4m3"` …; names of torch and safetensors do as well
+---@field created? "empty"|"zeros"|"ones"|"value"|"arange"|"meta" what `create_weights` writes; default: `"empty"`
+---@field value? number what `created = "value"` writes
+---@field padding_value? number what padding must hold; default: 1 if created as ones of a floating dtype, else 0
+---@field shape integer|integer[] extents
+---@field registered? boolean `false`: the module does not know it; default: `true`
+
+---@class cs.Toy.Box
+---@field at? integer|integer[] where it starts; default: 0 everywhere
+---@field shape integer|integer[] extents
+
+---@class cs.Toy.Call
+---@field param string the parameter that the loader is given
+---@field at? integer|integer[] where the box that it writes starts; default: 0 everywhere
+---@field shape? integer|integer[] extents of that box; default: writes nothing
+---@field value? number one number, written everywhere in the box
+---@field values? number[] a number for each element of the box, row by row, instead
+---@field marks? cs.Toy.Box[] boxes that are padding; default: `{}`
+---@field through_view? boolean `true`: the loader is given only a view of the parameter; default: `false`
+---@field on_plain? boolean `true`: the mark is for a plain copy of the parameter; default: `false`
+
+---@class cs.Toy.Fields
+---@field params cs.Toy.Param[] its parameters
+---@field loads table<string, cs.Toy.Call[]> for each checkpoint name a list of loader calls
+---@field post_load? cs.Step[] steps such as `cs.relayout`; default: `{}`
+---@field post_load_while_loading? boolean `true`: post-load runs as soon as every tensor arrived; default: `false`
+
+---@class cs.ColdStart
+---@field checkpoint string name of a checkpoint
+---@field driver? cs.StartDriver `"meta_build"`: built on the meta device, tensors of a finished server attached; default: `"cold_start"`
+---@field loader? cs.Loader another loader than the scenario's
+
+---@class cs.Against
+---@field policy cs.Policy of the cold start to compare with
+
+---@class cs.Expected
+---@field params_differ? integer parameters and buffers whose bytes, shape, stride or dtype differ from the cold start
+---@field params_lucky? integer equal only by what undefined memory happened to hold
+---@field params_moved? integer parameters and buffers at another address than after the cold start: captured graphs read old memory
+---@field side_moved? integer side tensors that owned their storage and are elsewhere now: captured graphs read old memory
+---@field side_extra? integer side tensors that were a parameter's storage and are an orphan copy now
+---@field side_missing? integer side tensors that were reachable after the cold start and no longer are
+---@field side_differ? integer owned or orphaned side tensors whose bytes differ from the cold start
+---@field alias_differ? integer pairs of names that share a storage in exactly one of the two states
+---@field gap_bytes? integer bytes between the elements of strided tensors, which no element owns and nobody compares
+---@field missing? integer checkpoint tensors of the last load that were expected and not sent
+---@field duplicate? integer checkpoint tensors of the last load that were consumed twice
+---@field excess? integer checkpoint tensors of the last load that no loader consumed
+---@field fill_calls? integer device calls of the padding policy in the last load
+---@field fill_regions? integer regions that it filled
+---@field fill_bytes? integer bytes that it filled
+---@field fill_skipped? integer recorded parameters whose layout no longer matched, so that their padding was not filled
+---@field warnings? integer padded writes into parameters that are not registered
+---@field values? table<string, number[]> what parameters of a toy hold, row by row; beside counts or alone
+---@field against? cs.Against compare with a cold start under another policy; beside counts or policies
+---@field none? cs.Expectation|cs.Expected under this policy, instead of counts
+---@field zero_materialized? cs.Expectation|cs.Expected under this policy, instead of counts
+---@field zero_in_loader? cs.Expectation|cs.Expected under this policy, instead of counts
+---@field record_and_fill? cs.Expectation|cs.Expected under this policy, instead of counts
+
+---@class cs.Reload
+---@field driver cs.ReloadDriver how the checkpoint comes in: `coldstart list drivers`
+---@field checkpoint string name of a checkpoint
+---@field loader? cs.Loader another loader than the scenario's
+---@field order? "file"|"shuffled" order of arrival; shuffled: from the seed; default: `"file"`
+---@field omit? string[] patterns of checkpoint tensors that are not sent; `*` matches any run of characters; default: `{}`
+
+cs = {}
+
+---Post-load step: the value, converted
+---@param param string
+---@param dtype cs.Dtype
+---@return cs.Step
+function cs.cast(param, dtype) end
+
+---Post-load step: the quant config holds the parameter at this path
+---@param path string
+---@param param string
+---@return cs.Step
+function cs.config(path, param) end
+
+---Post-load step: the experts object owns a constant at this path, made anew each time
+---@param path string
+---@param value number
+---@return cs.Step
+function cs.constant(path, value) end
+
+---options of this file that `--set NAME=VALUE` may change, and the values that they have now; once in a file
+---@param options table<string, cs.Option|number|boolean|string>
+---@return table<string, any>
+function cs.declare(options) end
+
+---Expectation: every channel equals the cold start, and nothing by luck
+---@return cs.Expectation
+function cs.equal() end
+
+---Checkpoint: safetensors: a file, or a folder with an index or one file; relative to the scenario's file
+---@param path string
+---@return cs.Checkpoint
+function cs.folder(path) end
+
+---a model of decoder layers
+---@param fields cs.Model.Fields
+---@return cs.Model
+function cs.model(fields) end
+
+---a module of `cs.model`, outside the decoder layers or in each of them
+---@param fields cs.Module.Fields
+---@return cs.Module
+function cs.module(fields) end
+
+---for functions of `models/`: the defaults, overridden by what was given; a key that has no default is an error of whoever called the function `name`
+---@param name string
+---@param given table?
+---@param defaults table
+---@return table
+function cs.options(name, given, defaults) end
+
+---Checkpoint: the numbers of the captured reloads in `tests/golden`
+---@param version integer
+---@return cs.Checkpoint
+function cs.pattern(version) end
+
+---Checkpoint: a copy of the checkpoint of that name, version 1 to 7, that differs from it and from other versions in every element
+---@param checkpoint string
+---@param version? integer
+---@return cs.Checkpoint
+function cs.perturbed(checkpoint, version) end
+
+---Expectation: the load before was refused, as the real engine refuses it, with this text in the reason
+---@param text? string
+---@return cs.Expectation
+function cs.refused(text) end
+
+---Post-load step: the value through a chain of up to four layouts: `coldstart list layouts`
+---@param param string
+---@param ... cs.Layout
+---@return cs.Step
+function cs.relayout(param, ...) end
+
+---Post-load step: the parameter becomes the value
+---@param param string
+---@return cs.Step
+function cs.replace(param) end
+
+---what a file returns
+---@param fields cs.Scenario.Fields
+---@return cs.Scenario
+function cs.scenario(fields) end
+
+---Checkpoint: numbers computed from seed, tensor name and index
+---@return cs.Checkpoint
+function cs.synthetic() end
+
+---a model of one module whose loader calls are spelled out
+---@param fields cs.Toy.Fields
+---@return cs.Model
+function cs.toy(fields) end
+
+---Post-load step: the same bytes as another dtype
+---@param param string
+---@param dtype cs.Dtype
+---@return cs.Step
+function cs.view(param, dtype) end
+
+---The server of `run`.
+---@class cs.Server
+local s = {}
+
+---starts the server; once, first
+---@param checkpoint string|cs.ColdStart
+function s:cold_start(checkpoint) end
+
+---compares the server with a fresh cold start of the checkpoint that it should hold now
+---@param expectation cs.Expectation|cs.Expected
+function s:expect(expectation) end
+
+---loads another checkpoint into the running server
+---@param fields cs.Reload
+function s:reload(fields) end
+

@@ -1,0 +1,108 @@
+/* `coldstart bench`: what it prints and how it ends. How fast anything is, no test can promise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "sim/bench/bench.h"
+#include "tests/support_files.h"
+#include "tests/support_session.h"
+
+static char out[1 << 16];
+
+/* Runs "coldstart bench ARGUMENTS"; its exit status. What it prints on both streams is in `out`. */
+static int bench(const char *arguments) {
+    char command[4096];
+    snprintf(command, sizeof command, "'%s' bench %s 2>&1", COLDSTART, arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    out[fread(out, 1, sizeof out - 1, pipe)] = '\0';
+    int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void a_row_names_its_yardstick(void **state) {
+    (void)state;
+    assert_int_equal(bench("--size 64KiB -k compare --threads 1"), 0);
+    assert_says(out, "device ref, 65536 bytes a buffer, 1 threads, best of 5");
+    assert_says(out, "compare ");
+    assert_says(out, "memcmp ");
+    assert_null(strstr(out, "digest"));
+}
+
+static void every_row_runs_small(void **state) {
+    (void)state;
+    const struct cs_bench_options all = {0};
+    assert_int_equal(bench("--size 128KiB --json -"), 0);
+    json_t *report = json_loads(strstr(out, "{\n"), JSON_DISABLE_EOF_CHECK, NULL);
+    assert_non_null(report);
+    assert_int_equal(json_array_size(json_object_get(report, "rows")), cs_bench_count(&all));
+    json_decref(report);
+}
+
+static void json_has_every_column(void **state) {
+    char arguments[512];
+    json_error_t error;
+    snprintf(arguments, sizeof arguments, "--size 256KiB -k 'generate u8' --json '%s'", path_in(*state, "bench.json"));
+    assert_int_equal(bench(arguments), 0);
+    json_t *report = json_load_file(path_in(*state, "bench.json"), 0, &error);
+    if (!report) fail_msg("%s", error.text);
+    const char *what, *yardstick, *device;
+    json_int_t bytes, size;
+    double seconds, rate, share, goal;
+    int slow, unpacked = json_unpack(report, "{s:s, s:I, s:[{s:s, s:s, s:I, s:F, s:F, s:F, s:F, s:b}]}", "device", &device, "size", &size, "rows", "what", &what,
+                                     "yardstick", &yardstick, "bytes", &bytes, "seconds", &seconds, "bytes_per_second", &rate, "share", &share, "goal", &goal,
+                                     "slow", &slow);
+    assert_int_equal(unpacked, 0);
+    assert_string_equal(device, "ref");
+    assert_string_equal(what, "generate u8 hash");
+    assert_string_equal(yardstick, "counter hash");
+    assert_int_equal(bytes, 256 << 10);
+    assert_int_equal(size, 256 << 10);
+    assert_true(seconds > 0 && rate > 0 && share > 0 && goal == 0.8);
+    assert_int_equal(slow, share < goal);
+    json_decref(report);
+}
+
+static void what_is_wrong_is_said(void **state) {
+    (void)state;
+    static const struct { const char *arguments; int status; const char *message; } rows[] = {
+        {"-k no_such_row", 4, "coldstart: nothing ran: no row's name contains \"no_such_row\""},
+        {"--size 1KiB", 2, "--size 1KiB: nothing can be measured below 65536 bytes"},
+        {"--size lots", 2, "lots"},
+        {"--threads 0", 2, "--threads wants a number from 1 to 1024, found \"0\""},
+        {"--threads 2x", 2, "found \"2x\""},
+        {"--device reff", 2, "unknown device \"reff\": did you mean \"ref\"?"},
+        {"memcpy", 2, "bench takes options only, found \"memcpy\""},
+        {"--size 64KiB -k memcpy --json no/such/folder.json", 3, "cannot write \"no/such/folder.json\""},
+    };
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        int status = bench(rows[i].arguments);
+        if (status != rows[i].status) fail_msg("%s: exit status %d: %s", rows[i].arguments, status, out);
+        assert_says(out, rows[i].message);
+    }
+}
+
+/* Without --check nothing is judged; with it, rows that have no goal cannot miss one. */
+static void only_check_judges(void **state) {
+    (void)state;
+    assert_int_equal(bench("--size 64KiB -k marlin"), 0);
+    assert_int_equal(bench("--size 64KiB -k digest --check"), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_names_its_yardstick),
+        cmocka_unit_test(every_row_runs_small),
+        cmocka_unit_test_setup_teardown(json_has_every_column, make_test_folder, remove_test_folder),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(only_check_judges),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

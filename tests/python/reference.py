@@ -1,0 +1,96 @@
+"""What is made of the tables of the language is what stands in the repository: stubs for editors, and the reference page.
+
+usage: reference.py SOURCE_FOLDER COLDSTART [--write]
+
+In scenarios/README.md a table stands between "<!-- NAME -->" and "<!-- end -->". With --write both files are brought up to
+date. Checked besides: every key that the sources read, and every count, is in both files.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+STUBS, PAGE = "scenarios/library/cs.lua", "scenarios/README.md"
+SECTION = re.compile(r"<!-- ([\w.]+) -->\n(.*?)<!-- end -->\n", re.S)
+
+
+class Wrong(Exception):
+    pass
+
+
+def printed(coldstart, option):
+    return subprocess.run([coldstart, "help", "lua", option], check=True, capture_output=True, text=True, encoding="utf-8").stdout
+
+
+def sections(text):
+    found = SECTION.findall(text)
+    names = [name for name, _ in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Wrong(f"{PAGE}: two sections are called {', '.join(twice)}")
+    return dict(found)
+
+
+def renewed(page, tables):
+    """The page with the tables as they are now."""
+    lost, unknown = sorted(set(tables) - set(sections(page))), sorted(set(sections(page)) - set(tables))
+    if lost:
+        raise Wrong(f"{PAGE} has no section <!-- {lost[0]} --> … <!-- end -->: write one where the reader wants it")
+    if unknown:
+        raise Wrong(f"{PAGE}: no table is called {unknown[0]}: remove <!-- {unknown[0]} -->")
+    return SECTION.sub(lambda found: f"<!-- {found[1]} -->\n{tables[found[1]]}<!-- end -->\n", page)
+
+
+def keys(source):
+    """Every key that a record reads, with its file; every count; every function."""
+    for path in sorted((source / "sim/script").glob("*.[ch]")):
+        for key in re.findall(r'\{CS_\w*ROW\(\s*"([^"]+)"', path.read_text(encoding="utf-8")):
+            yield path.name, key
+    header = (source / "sim/session/session.h").read_text(encoding="utf-8")
+    for count in re.findall(r"\bX\((\w+),", header.split("#define CS_COUNTS(X)")[1].split("enum cs_count")[0]):
+        yield "session.h", count
+    for function in re.findall(r'\{"((?:cs\.|s:)\w+)"', (source / "sim/script/bindings.c").read_text(encoding="utf-8")):
+        yield "bindings.c", function
+
+
+def check_keys(source, stubs, page):
+    found = list(keys(source))
+    if len(found) < 90:
+        raise Wrong(f"only {len(found)} keys look like rows: has their notation changed?")
+    for file, key in found:
+        in_stubs = re.search(rf"---@field {re.escape(key)}\?? |function {re.escape(key)}\(", stubs)
+        in_page = re.search(rf"^\| `{re.escape(key)}[`( ]", page, re.M)
+        if not in_stubs or not in_page:
+            raise Wrong(f'{file}: "{key}" is missing in {PAGE if in_stubs else STUBS}: no record that a function names leads to its row')
+
+
+def compare(source, name, now):
+    path = source / name
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    for number, (old, new) in enumerate(zip(before.splitlines() + [""], now.splitlines() + [""]), 1):
+        if old != new:
+            raise Wrong(f"{name}:{number} is not what the tables give: run reference.py with --write\n  is    {old}\n  gives {new}")
+    if before != now:
+        raise Wrong(f"{name} is not what the tables give: run reference.py with --write")
+
+
+def main():
+    source, coldstart = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    stubs = printed(coldstart, "--stubs")
+    page = renewed((source / PAGE).read_text(encoding="utf-8"), sections(printed(coldstart, "--reference")))
+    if sys.argv[3:] == ["--write"]:
+        (source / STUBS).parent.mkdir(exist_ok=True)
+        (source / STUBS).write_text(stubs, encoding="utf-8")
+        (source / PAGE).write_text(page, encoding="utf-8")
+    check_keys(source, stubs, page)
+    compare(source, STUBS, stubs)
+    compare(source, PAGE, page)
+    print(f"{STUBS} and {PAGE}: as the tables give them")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Wrong as wrong:
+        sys.exit(str(wrong))
