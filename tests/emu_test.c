@@ -49,7 +49,7 @@ static void pair_end(struct pair *pair, const char *what) {
 #define FOR_PAIRS(p, what)                                                                                             \
     FOR_DEVICES(device_)                                                                                               \
         for (size_t w_ = 0; w_ < CS_COUNT(one_of_each_width); w_++)                                                    \
-            for (uint64_t k_ = 0; k_ < N_VIEWS && (pair_begin(p, device_, k_, one_of_each_width[w_]), true); pair_end(p, what), k_++)
+            for (uint64_t k_ = 0; k_ < tested_part(N_VIEWS) && (pair_begin(p, device_, k_, one_of_each_width[w_]), true); pair_end(p, what), k_++)
 
 static void copies_equal_the_reference(void **state) {
     (void)state;
@@ -96,7 +96,7 @@ static void fills_equal_the_reference(void **state) {
 static void batches_of_fills_equal_the_reference(void **state) {
     (void)state;
     enum { N = 40 };
-    FOR_DEVICES(device) for (uint64_t seed = 0; seed < 60; seed++) {
+    FOR_DEVICES(device) for (uint64_t seed = 0; seed < tested_part(60); seed++) {
         struct random random = {cs_mix64(seed), 0};
         struct cs_fill fills[N], others[N];
         struct twin twin;
@@ -156,7 +156,7 @@ static void digests_equal_the_reference(void **state) {
 static void generated_numbers_equal_the_reference(void **state) {
     (void)state;
     FOR_DEVICES(device) for (int dtype = 0; dtype < CS_N_DTYPES; dtype++)
-        for (uint64_t k = 0; k < 60; k++) {
+        for (uint64_t k = 0; k < tested_part(60); k++) {
             struct pair p;
             pair_begin(&p, device, k, (enum cs_dtype)dtype);
             struct cs_storage numbers = {.kind = CS_STORAGE_SYNTHETIC, .bytes = BYTES};

@@ -38,15 +38,23 @@ struct cs_view random_layout(struct random *random, struct cs_storage *storage, 
 }
 
 const struct cs_device **tested_devices(const struct cs_device *list[MOST_DEVICES]) {
+    const char *only = getenv("COLDSTART_TEST_DEVICE");
     size_t n = 0;
     for (size_t i = 0; i < cs_n_devices; i++) {
         if (cs_text_equal(cs_devices[i]->name, "ref") || *cs_devices[i]->unavailable()) continue;
+        if (only && !cs_text_equal(cs_devices[i]->name, only)) continue;
         assert_true(n + 1 < MOST_DEVICES);
         list[n++] = cs_devices[i];
     }
     assert_true(n > 0);
     list[n] = NULL;
     return list;
+}
+
+uint64_t tested_part(uint64_t n) {
+    const char *part = getenv("COLDSTART_TEST_PART");
+    long divisor = part ? strtol(part, NULL, 10) : 1;
+    return divisor > 1 ? n / (uint64_t)divisor + 1 : n;
 }
 
 void twin_begin(struct twin *twin, const struct cs_device *device, size_t bytes, uint64_t key) {

@@ -12,11 +12,15 @@ int random_shape(struct random *random, int64_t *shape);
 /* Strides for the shape in a random order of dimensions, with random gaps: elements never overlap. */
 struct cs_view random_layout(struct random *random, struct cs_storage *storage, enum cs_dtype dtype, int ndim, const int64_t *shape);
 
-/* Every device that can run here, `ref` excepted, into `list`, which ends in NULL. There is always one: `emu`. */
+/* Every device that can run here, `ref` excepted, into `list`, which ends in NULL: `emu` at least. The environment may name
+ * a single one in COLDSTART_TEST_DEVICE. */
 enum { MOST_DEVICES = 4 };
 const struct cs_device **tested_devices(const struct cs_device *list[MOST_DEVICES]);
 #define FOR_DEVICES(device)                                                                                            \
     for (const struct cs_device *list_[MOST_DEVICES], **next_ = tested_devices(list_), *device; (device = *next_) != NULL; next_++)
+
+/* How many of n random cases to try: one in COLDSTART_TEST_PART, for tools under which all of them would take hours. */
+uint64_t tested_part(uint64_t n);
 
 struct twin {
     const struct cs_device *device;

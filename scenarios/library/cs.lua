@@ -130,6 +130,7 @@
 ---@field side_missing? integer side tensors that were reachable after the cold start and no longer are
 ---@field side_differ? integer owned or orphaned side tensors whose bytes differ from the cold start
 ---@field alias_differ? integer pairs of names that share a storage in exactly one of the two states
+---@field device_differ? integer tensors, over all states, whose bytes differ from what ref made
 ---@field gap_bytes? integer bytes between the elements of strided tensors, which no element owns and nobody compares
 ---@field missing? integer checkpoint tensors of the last load that were expected and not sent
 ---@field duplicate? integer checkpoint tensors of the last load that were consumed twice
