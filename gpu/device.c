@@ -306,10 +306,10 @@ static enum cs_status replay(const struct cs_device *device, void *made, uint64_
     return backend_of(device)->download(digests, graph->results, graph->n * sizeof *digests);
 }
 
-#define CS_GPU_TABLE(name_, unavailable_)                                                                              \
-    {.name = name_, .unavailable = unavailable_, .allocate = allocate, .release = release, .upload = upload, .download = download,         \
+#define CS_GPU_TABLE(name_, unavailable_, is_emulated_)                                                                              \
+    {.name = name_, .is_emulated = is_emulated_, .unavailable = unavailable_, .allocate = allocate, .release = release, .upload = upload, .download = download,         \
      .generate = generate, .copy = copy, .convert = convert, .fill = fill, .relayout = relayout, .compare = compare, .digest = digest,     \
      .capture = capture, .replay = replay, .forget = forget}
 
-const struct cs_device cs_device_gpu = CS_GPU_TABLE("gpu", gpu_unavailable);
-const struct cs_device cs_device_emu = CS_GPU_TABLE("emu", emu_unavailable);
+const struct cs_device cs_device_gpu = CS_GPU_TABLE("gpu", gpu_unavailable, false);
+const struct cs_device cs_device_emu = CS_GPU_TABLE("emu", emu_unavailable, true);

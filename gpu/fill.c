@@ -104,9 +104,18 @@ static enum cs_status upload_and_launch(const struct cs_gpu_backend *backend, st
     return backend->fill(job);
 }
 
-/* Regions, then the number of the first tile of each. */
+static int64_t tiles_of(const struct cs_gpu_region *region) { return (region->walk.n + CS_GPU_TILE - 1) / CS_GPU_TILE; }
+static int64_t bytes_of(const struct cs_gpu_region *region) { return region->walk.n * region->walk.bits / 8; }
+
+/* A table of regions, then of the number of the first tile of each. A single region travels with the launch. */
 enum cs_status cs_gpu_fill_batch(const struct cs_gpu_backend *backend, const struct cs_gpu_region *regions, size_t n) {
     struct cs_gpu_fill job = {.n_regions = (int64_t)n};
+    if (n == 1) {
+        job.only = regions[0];
+        job.n_tiles = tiles_of(&regions[0]);
+        job.n_bytes = bytes_of(&regions[0]);
+        return backend->fill(&job);
+    }
     size_t bytes = n * sizeof *regions + (n + 1) * sizeof(int64_t);
     unsigned char *table = malloc(bytes);
     CS_REQUIRE(table, CS_NO_MEMORY, "%s: no host memory for %zu regions", backend->name, n);
@@ -115,8 +124,8 @@ enum cs_status cs_gpu_fill_batch(const struct cs_gpu_backend *backend, const str
     for (size_t i = 0; i < n; i++) {
         copies[i] = regions[i];
         first_tile[i] = job.n_tiles;
-        job.n_tiles += (regions[i].walk.n + CS_GPU_TILE - 1) / CS_GPU_TILE;
-        job.n_bytes += regions[i].walk.n * regions[i].walk.bits / 8;
+        job.n_tiles += tiles_of(&regions[i]);
+        job.n_bytes += bytes_of(&regions[i]);
     }
     first_tile[n] = job.n_tiles;
     void *device_table = NULL;

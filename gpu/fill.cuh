@@ -29,6 +29,9 @@ struct fill_kernel {
     template <class T, class I> static HD void write_units(const struct cs_gpu_region &region, I first) {
         const auto unit = unit_of_words<typename access<T>::value>::make(region.pattern, region.pattern);
         const I n = static_cast<I>(region.walk.n);
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
         for (I k = 0; k < UNROLL; k++) {
             const I i = first + k * THREADS;
             if (i < n) access<T>::store(region.to, positions_of<1>(region.walk, i).at[0], unit);
@@ -46,25 +49,32 @@ struct fill_kernel {
         }
     }
 
+    static HD void write_tile(const struct cs_gpu_region &region, int64_t tile, uint32_t thread) {
+        const uint64_t first = static_cast<uint64_t>(tile) * CS_GPU_TILE + thread;
+        if (region.is_wide)
+            write(region, first);
+        else
+            write(region, static_cast<uint32_t>(first));
+    }
+
     HD void run(int, const place &at, unsigned char *) const {
         const int64_t share = job.n_tiles / at.n_blocks, more = job.n_tiles % at.n_blocks;
         int64_t tile = at.block * share + (at.block < more ? at.block : more);
         const int64_t end = tile + share + (at.block < more);
+        if (!job.regions) {
+            for (; tile < end; tile++) write_tile(job.only, tile, at.thread);
+            return;
+        }
         int64_t r = tile < end ? region_of(tile) : 0;
         for (; tile < end; tile++) {
             while (tile >= job.first_tile[r + 1]) r++;
-            const int64_t first = (tile - job.first_tile[r]) * CS_GPU_TILE + at.thread;
-            const struct cs_gpu_region &region = job.regions[r];
-            if (region.is_wide)
-                write(region, static_cast<uint64_t>(first));
-            else
-                write(region, static_cast<uint32_t>(first));
+            write_tile(job.regions[r], tile - job.first_tile[r], at.thread);
         }
     }
 };
 
 enum cs_status launch_fill(const struct cs_gpu_fill *job) {
-    return launch("fill", job->n_bytes, fill_kernel{*job}, resident_grid_of(job->n_tiles), 0);
+    return launch("fill", job->n_bytes, fill_kernel{*job}, resident_grid_of<fill_kernel>(job->n_tiles, 0), 0);
 }
 
 } // namespace

@@ -53,19 +53,42 @@ HD uint64_t sane_each(enum cs_dtype as, uint64_t bytes) {
 
 /* ---- numbers ---- */
 
-/* value * 2^-scale, |value| < 256, as bits of a floating dtype of 16 bits or more: always exact and normal. */
+HD uint32_t bits_of_f32(float value) {
+#ifdef __CUDA_ARCH__
+    return __float_as_uint(value);
+#else
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    return bits;
+#endif
+}
+
+HD float f32_of_bits(uint32_t bits) {
+#ifdef __CUDA_ARCH__
+    return __uint_as_float(bits);
+#else
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+#endif
+}
+
+/* The same as small_number below, without a conversion: 1.5 * 2^23 + value has value in its last bits. All steps are exact. */
+HD uint32_t small_f32(int value, float scale) {
+    return bits_of_f32((f32_of_bits(0x4B400000u + static_cast<uint32_t>(value)) - 12582912.0f) * scale);
+}
+
+/* value * 2^-scale, scale 0 or 6, |value| < 256, as bits of a floating dtype of 16 bits or more: always exact and normal. */
 HD uint64_t small_number(enum cs_dtype as, int value, int scale) {
+    if (as == CS_F32) return small_f32(value, scale ? 0x1p-6f : 1.0f);
+    if (as == CS_BF16) return small_f32(value, scale ? 0x1p-6f : 1.0f) >> 16;
     if (value == 0) return 0;
     const uint64_t sign = value < 0, size = static_cast<uint64_t>(value < 0 ? -value : value);
     const int top = highest_bit(size);
     const uint64_t fraction = (size << (8 - top)) & 0xFF; /* eight bits after the leading one */
     const uint64_t exponent = static_cast<uint64_t>(top - scale + 1023);
-    switch (as) {
-    case CS_F64: return sign << 63 | exponent << 52 | fraction << 44;
-    case CS_F16: return sign << 15 | (exponent - 1023 + 15) << 10 | fraction << 2;
-    case CS_BF16: return sign << 15 | (exponent - 1023 + 127) << 7 | fraction >> 1;
-    default: return sign << 31 | (exponent - 1023 + 127) << 23 | fraction << 15;
-    }
+    if (as == CS_F64) return sign << 63 | exponent << 52 | fraction << 44;
+    return sign << 15 | (exponent - 1023 + 15) << 10 | fraction << 2;
 }
 
 HD bool is_wide_float(enum cs_dtype dtype) { return dtype == CS_BF16 || dtype == CS_F16 || dtype == CS_F32 || dtype == CS_F64; }

@@ -50,8 +50,9 @@ struct cs_gpu_region {
 };
 
 struct cs_gpu_fill {
-    const struct cs_gpu_region *regions; /* in device memory, as is */
+    const struct cs_gpu_region *regions; /* in device memory, as is first_tile; NULL: there is one, `only` */
     const int64_t *first_tile;           /* of each region, and their number at the end */
+    struct cs_gpu_region only;
     int64_t n_regions, n_tiles, n_bytes;
 };
 
@@ -119,16 +120,30 @@ struct cs_gpu_relayout {
     struct cs_gpu_word word;
 };
 
+/* Digits that lead to two places at once. */
+struct cs_gpu_steps {
+    int n;
+    struct cs_gpu_divisor extent[CS_GPU_DIGITS]; /* innermost first */
+    int64_t from[CS_GPU_DIGITS], to[CS_GPU_DIGITS];
+};
+
 /* The same through shared memory: a block loads rows of the source that are long runs, then assembles units whose pieces
  * come from them. Digits of the tile are counted by `rows` (which source run) and by `units` (which destination unit);
- * `outer` counts tiles. Sources of `outer` and `rows` are bytes, those of `units` and pieces count pieces in the tile. */
+ * `outer` counts tiles. Steps are bytes, but for `from` of units and of pieces: these count pieces in the tile. */
 struct cs_gpu_tile {
-    struct cs_gpu_relayout plan;
+    unsigned char *to;
+    const unsigned char *from;
+    int unit_bits, piece_bits, n_pieces, n_guards;
     int64_t n_tiles;
-    struct cs_gpu_digits outer, rows, units;
-    int64_t outer_to[CS_GPU_DIGITS], units_to[CS_GPU_DIGITS]; /* destination bytes */
-    int64_t from_bytes, start_bytes;                          /* of all matrices; of the first run */
-    int64_t local_start;                                      /* pieces */
+    struct cs_gpu_steps outer, rows, units;
+    int32_t piece[CS_GPU_PIECES];
+    struct {
+        int64_t left, most, outer[CS_GPU_DIGITS], units[CS_GPU_DIGITS], piece[CS_GPU_PIECES];
+    } guard[CS_PLAN_GUARDS];
+    bool has_word;
+    struct cs_gpu_word word;
+    int64_t from_bytes, start_bytes; /* of all matrices; of the first run */
+    int32_t local_start;             /* pieces */
     int load_bits;
     uint32_t n_loads, n_units;       /* of one tile */
     struct cs_gpu_divisor row_loads; /* loads of a row */

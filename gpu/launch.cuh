@@ -59,10 +59,17 @@ template <class K> enum cs_status launch(const char *what, int64_t bytes, const 
     return check(what, bytes, cudaGetLastError());
 }
 
-/* One tile of work for each block, or, for work that ends in a few atomics, as many blocks as run at once. */
+/* One tile of work for each block. */
 inline int64_t grid_of(int64_t n_tiles) { return n_tiles < INT32_MAX ? n_tiles : INT32_MAX; }
-inline int64_t resident_grid_of(int64_t n_tiles) {
-    int64_t most = (int64_t)n_multiprocessors() * 8;
+
+/* As many blocks as run at once, each of which loops: a second, half-empty wave would double the time. */
+template <class K> int64_t resident_grid_of(int64_t n_tiles, size_t shared_bytes) {
+    static int per_multiprocessor; /* of this kernel, which always asks for the same shared memory */
+    if (per_multiprocessor == 0) {
+        const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel<K>, THREADS, shared_bytes);
+        if (error != cudaSuccess || per_multiprocessor < 1) per_multiprocessor = 1;
+    }
+    const int64_t most = (int64_t)n_multiprocessors() * per_multiprocessor;
     return n_tiles < most ? n_tiles : most;
 }
 
@@ -81,7 +88,7 @@ template <class K> enum cs_status launch(const char *, int64_t, const K &k, int6
 
 /* Odd, and mostly too few, so that blocks loop. */
 inline int64_t grid_of(int64_t n_tiles) { return n_tiles < 2 ? n_tiles : n_tiles % 8 * 2 + 3; }
-inline int64_t resident_grid_of(int64_t n_tiles) { return grid_of(n_tiles); }
+template <class K> int64_t resident_grid_of(int64_t n_tiles, size_t) { return grid_of(n_tiles); }
 
 #endif
 

@@ -60,8 +60,9 @@ template <class Body, class I> struct reduction {
 };
 
 template <class Body, class I> enum cs_status launch_reduction(const char *what, int64_t bytes, const Body &body, int64_t n) {
-    reduction<Body, I> k = {body, static_cast<I>(n)};
-    return launch(what, bytes, k, resident_grid_of(tiles_of(n)), THREADS * sizeof(struct cs_gpu_tally));
+    const reduction<Body, I> k = {body, static_cast<I>(n)};
+    const size_t shared_bytes = THREADS * sizeof(struct cs_gpu_tally);
+    return launch(what, bytes, k, resident_grid_of<reduction<Body, I>>(tiles_of(n), shared_bytes), shared_bytes);
 }
 
 } // namespace

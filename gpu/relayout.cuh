@@ -8,7 +8,13 @@
 
 namespace {
 
-HD uint32_t rotate_left(uint32_t x, unsigned n) { return n == 0 ? x : x << n | x >> (32 - n); }
+HD uint32_t rotate_left(uint32_t x, unsigned n) {
+#ifdef __CUDA_ARCH__
+    return __funnelshift_l(x, x, n);
+#else
+    return n == 0 ? x : x << n | x >> (32 - n);
+#endif
+}
 
 HD uint32_t permute_bits(const struct cs_gpu_word &word, uint32_t x) {
     uint32_t result = 0;
@@ -28,42 +34,48 @@ template <class I> HD int64_t form_of(const struct cs_gpu_digits &digits, const 
     return sum + static_cast<int64_t>(i) * coefficient[digits.n - 1];
 }
 
-/* Bit k: piece k of a unit is padding. `left`: of guard g, at the first piece. */
-HD uint32_t padding_of(const struct cs_gpu_relayout &plan, int g, int64_t left) {
+/* Bit k: piece k of a unit is padding. `left`: of a guard, at the first piece. */
+HD uint32_t padding_of(const int64_t *piece, int n, int64_t left) {
     uint32_t padding = 0;
-    if (plan.pieces.most[g] < left) return 0;
-    for (int k = 0; k < plan.pieces.n; k++) padding |= static_cast<uint32_t>(plan.pieces.guard[g][k] >= left) << k;
+    for (int k = 0; k < n; k++) padding |= static_cast<uint32_t>(piece[k] >= left) << k;
     return padding;
 }
 
-/* A unit from its pieces, which begin at piece `first` of `from`. */
-template <class T, class P> struct assembled {
+template <class T> HD T permute_unit(const struct cs_gpu_word &word, T unit) {
+    return unit_of_words<T>::make(permute_pair(word, low_word(unit)), sizeof(T) > 8 ? permute_pair(word, high_word(unit)) : 0);
+}
+
+/* A unit from its pieces: piece k is number first + piece[k] of `from`, or zero. */
+template <class T, class P, class Offset> struct assembled {
     typedef typename access<T>::value unit;
     static constexpr int piece_bits = bits_of<P>::value, n = bits_of<T>::value / piece_bits;
 
-    static HD unit at(const struct cs_gpu_relayout &plan, const unsigned char *from, int64_t first, uint32_t padding) {
+    static HD void take(uint64_t *word, int k, const unsigned char *from, Offset at) {
+        const uint64_t piece = access<P>::load(from, at);
+        word[k * piece_bits / 64] |= piece << (k * piece_bits % 64);
+    }
+
+    static HD unit at(const unsigned char *from, Offset first, const Offset *piece, uint32_t padding) {
         uint64_t word[2] = {0, 0};
+        if (padding) {
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
-        for (int k = 0; k < n; k++) {
-            if (padding >> k & 1) continue;
-            const uint64_t piece = access<P>::load(from, first + plan.pieces.source[k]);
-            word[k * piece_bits / 64] |= piece << (k * piece_bits % 64);
-        }
-        if (bits_of<T>::value >= 32 && plan.has_word) {
-            word[0] = permute_pair(plan.word, word[0]);
-            if (bits_of<T>::value > 64) word[1] = permute_pair(plan.word, word[1]);
+            for (int k = 0; k < n; k++)
+                if (!(padding >> k & 1)) take(word, k, from, first + piece[k]);
+        } else {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+            for (int k = 0; k < n; k++) take(word, k, from, first + piece[k]);
         }
         return unit_of_words<unit>::make(word[0], word[1]);
     }
 };
-template <> struct assembled<u128, u128> {
-    static HD u128 at(const struct cs_gpu_relayout &plan, const unsigned char *from, int64_t first, uint32_t padding) {
-        u128 unit = {{0, 0}};
-        if (!padding) unit = access<u128>::load(from, first + plan.pieces.source[0]);
-        if (!plan.has_word) return unit;
-        return u128{{permute_pair(plan.word, unit.word[0]), permute_pair(plan.word, unit.word[1])}};
+template <class Offset> struct assembled<u128, u128, Offset> {
+    static HD u128 at(const unsigned char *from, Offset first, const Offset *piece, uint32_t padding) {
+        if (padding) return u128{{0, 0}};
+        return access<u128>::load(from, first + piece[0]);
     }
 };
 
@@ -76,11 +88,18 @@ template <class T, class P, class I> struct relayout_body {
     };
     HD loaded load(I i) const {
         uint32_t padding = 0;
-        for (int g = 0; g < job.n_guards; g++) padding |= padding_of(job, g, job.left[g] - form_of(job.digits, job.digits.guard[g], i));
+        for (int g = 0; g < job.n_guards; g++) {
+            const int64_t left = job.left[g] - form_of(job.digits, job.digits.guard[g], i);
+            if (job.pieces.most[g] >= left) padding |= padding_of(job.pieces.guard[g], job.pieces.n, left);
+        }
         const int64_t first = job.start + form_of(job.digits, job.digits.source, i);
-        return loaded{i, assembled<T, P>::at(job, job.from, first, padding)};
+        return loaded{i, assembled<T, P, int64_t>::at(job.from, first, job.pieces.source, padding)};
     }
-    HD void store(const loaded &l) const { access<T>::store(job.to, static_cast<int64_t>(l.i), l.unit); }
+    HD void store(const loaded &l) const {
+        auto unit = l.unit;
+        if (bits_of<T>::value >= 32 && job.has_word) unit = permute_unit(job.word, unit);
+        access<T>::store(job.to, static_cast<int64_t>(l.i), unit);
+    }
 };
 
 /* f with a unit's type and a piece's, for the pairs that choose_unit makes. */

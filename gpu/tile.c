@@ -118,53 +118,64 @@ static uint32_t pitch_of(int64_t run_bytes, int piece_bits) {
     return (uint32_t)((words % 2 ? words : words + 1) * size);
 }
 
-static void append(struct cs_gpu_digits *digits, const struct cs_gpu_forms *forms, int d, int64_t source) {
-    int n = digits->n++;
-    digits->extent[n] = cs_gpu_divide_by(forms->digit[d].extent);
-    digits->source[n] = source;
-    for (int g = 0; g < forms->n_guards; g++) digits->guard[g][n] = forms->digit[d].guard[g];
+static void append(struct cs_gpu_steps *steps, const struct cs_gpu_form *form, int64_t from, int64_t to) {
+    int n = steps->n++;
+    steps->extent[n] = cs_gpu_divide_by(form->extent);
+    steps->from[n] = from;
+    steps->to[n] = to;
 }
 
 /* Distributes digits: those of no run count tiles, those of the destination run alone count rows, all of the tile count
- * positions in shared memory. `local` becomes what a digit adds to such a position, in pieces. */
-static void distribute(struct cs_gpu_tile *tile, const struct cs_gpu_forms *forms, int64_t *local) {
+ * positions in shared memory. `local` becomes what a digit adds to such a position, in pieces. Returns the number of rows. */
+static int64_t distribute(struct cs_gpu_tile *tile, const struct cs_gpu_forms *forms, int64_t *local) {
     int64_t n_rows = 1, per_row = (int64_t)tile->row_pitch * 8 / forms->bits;
     for (int d = forms->n - 1; d >= 0; d--) {
         const struct cs_gpu_form *form = &forms->digit[d];
+        int64_t from = to_bytes(forms, form->source);
         if (form->is_source_run) {
             local[d] = form->source;
         } else if (form->is_destination_run) {
             local[d] = n_rows * per_row;
             n_rows *= form->extent;
-            append(&tile->rows, forms, d, to_bytes(forms, form->source));
+            append(&tile->rows, form, from, 0);
         } else {
-            tile->outer_to[tile->outer.n] = to_bytes(forms, form->destination);
-            append(&tile->outer, forms, d, to_bytes(forms, form->source));
+            for (int g = 0; g < forms->n_guards; g++) tile->guard[g].outer[tile->outer.n] = form->guard[g];
+            append(&tile->outer, form, from, to_bytes(forms, form->destination));
         }
     }
-    tile->n_loads = (uint32_t)n_rows;
+    return n_rows;
 }
 
-/* Units count the tile's digits; the pieces of a unit are its innermost ones. Returns false when those are no whole unit. */
+/* Units count the tile's digits; the pieces of a unit are its innermost ones. False when those are no whole unit. */
 static bool count_units(struct cs_gpu_tile *tile, const struct cs_gpu_forms *forms, const int64_t *local) {
-    struct cs_gpu_pieces *pieces = &tile->plan.pieces;
     int64_t covered = 1;
     int d = forms->n - 1;
-    memset(pieces->source, 0, sizeof pieces->source);
-    for (; covered < pieces->n; d--) { /* digits were split at units before they became a tile */
+    for (; covered < tile->n_pieces; d--) { /* digits were split at units before they became a tile */
         if (d < 0 || !forms->digit[d].is_destination_run) return false;
         int64_t extent = forms->digit[d].extent;
-        if (covered * extent > pieces->n) return false;
-        for (int i = 0; i < pieces->n; i++) pieces->source[i] += i / covered % extent * local[d];
+        if (covered * extent > tile->n_pieces) return false;
+        for (int i = 0; i < tile->n_pieces; i++) tile->piece[i] += (int32_t)(i / covered % extent * local[d]);
         covered *= extent;
     }
     for (; d >= 0; d--) {
-        if (!forms->digit[d].is_destination_run && !forms->digit[d].is_source_run) continue;
-        tile->units_to[tile->units.n] = to_bytes(forms, forms->digit[d].destination);
-        append(&tile->units, forms, d, local[d]);
+        const struct cs_gpu_form *form = &forms->digit[d];
+        if (!form->is_destination_run && !form->is_source_run) continue;
+        for (int g = 0; g < forms->n_guards; g++) tile->guard[g].units[tile->units.n] = form->guard[g];
+        append(&tile->units, form, local[d], to_bytes(forms, form->destination));
     }
-    tile->n_units = (uint32_t)(tile_pieces(forms) / pieces->n);
-    return covered == pieces->n;
+    tile->n_units = (uint32_t)(tile_pieces(forms) / tile->n_pieces);
+    return covered == tile->n_pieces;
+}
+
+/* What does not depend on the choice of digits. */
+static void begin(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *direct) {
+    *tile = (struct cs_gpu_tile){.to = direct->to, .from = direct->from, .unit_bits = direct->unit_bits, .piece_bits = direct->piece_bits,
+                                 .n_pieces = direct->pieces.n, .n_guards = direct->n_guards, .has_word = direct->has_word, .word = direct->word};
+    for (int g = 0; g < direct->n_guards; g++) {
+        tile->guard[g].left = direct->left[g];
+        tile->guard[g].most = direct->pieces.most[g];
+        memcpy(tile->guard[g].piece, direct->pieces.guard[g], sizeof tile->guard[g].piece);
+    }
 }
 
 /* Splits the innermost digits where units end, as relayout.c found possible; taking runs respects that by divisors only. */
@@ -191,17 +202,17 @@ bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *di
     first_row -= below;
     if (!has_whole_bytes(&forms, run, first_row)) return false;
 
-    *tile = (struct cs_gpu_tile){.plan = *direct, .local_start = below};
+    begin(tile, direct);
+    tile->local_start = (int32_t)below;
     tile->load_bits = widest_load(&forms, run, first_row, (uintptr_t)direct->from);
     tile->row_pitch = pitch_of(to_bytes(&forms, run), forms.bits);
-    distribute(tile, &forms, local);
-    tile->tile_bytes = tile->n_loads * tile->row_pitch;
-    if (tile->tile_bytes > MOST_SHARED || !count_units(tile, &forms, local)) return false;
-    int64_t row_loads = to_bytes(&forms, run) / (tile->load_bits / 8);
-    tile->n_loads *= (uint32_t)row_loads;
+    int64_t n_rows = distribute(tile, &forms, local), row_loads = to_bytes(&forms, run) / (tile->load_bits / 8);
+    if (n_rows * tile->row_pitch > MOST_SHARED || !count_units(tile, &forms, local)) return false;
+    tile->tile_bytes = (uint32_t)n_rows * tile->row_pitch;
+    tile->n_loads = (uint32_t)(n_rows * row_loads);
     tile->row_loads = cs_gpu_divide_by(row_loads);
     tile->start_bytes = to_bytes(&forms, first_row);
     tile->from_bytes = to_bytes(&forms, forms.source_size);
     tile->n_tiles = direct->n_units / tile->n_units;
-    return true;
+    return tile->n_tiles < INT32_MAX;
 }

@@ -23,16 +23,40 @@ HD void store_shared(unsigned char *shared, uint32_t byte, u128 unit) {
     store_shared(shared, byte + 8, unit.word[1]);
 }
 
+struct two_places {
+    int64_t from, to;
+};
+
+HD two_places places_of(const struct cs_gpu_steps &steps, uint32_t i) {
+    two_places p = {0, 0};
+    if (steps.n == 0) return p;
+    for (int d = 0; d + 1 < steps.n; d++) {
+        const int64_t digit = next_digit(i, steps.extent[d]);
+        p.from += digit * steps.from[d];
+        p.to += digit * steps.to[d];
+    }
+    p.from += i * steps.from[steps.n - 1];
+    p.to += i * steps.to[steps.n - 1];
+    return p;
+}
+
+HD int64_t guard_of(const struct cs_gpu_steps &steps, const int64_t *coefficient, uint32_t i) {
+    int64_t sum = 0;
+    if (steps.n == 0) return 0;
+    for (int d = 0; d + 1 < steps.n; d++) sum += next_digit(i, steps.extent[d]) * coefficient[d];
+    return sum + i * coefficient[steps.n - 1];
+}
+
 template <class T, class P> struct tile_kernel {
     struct cs_gpu_tile job;
     static constexpr int n_phases = 2;
 
     template <class L> HD L load_of(int64_t from, uint32_t i, uint32_t *byte) const {
         const uint32_t row = quotient(i, job.row_loads), column = i - row * static_cast<uint32_t>(job.row_loads.extent);
-        const int64_t at = from + form_of(job.rows, job.rows.source, row) + static_cast<int64_t>(column * sizeof(L));
+        const int64_t at = from + places_of(job.rows, row).from + static_cast<int64_t>(column * sizeof(L));
         *byte = row * job.row_pitch + column * static_cast<uint32_t>(sizeof(L));
         if (at < 0 || at + static_cast<int64_t>(sizeof(L)) > job.from_bytes) return unit_of_words<L>::make(0, 0);
-        return access<L>::load(job.plan.from + at, 0);
+        return access<L>::load(job.from + at, 0);
     }
 
     template <class L> HD void load_rows(int64_t from, const place &at, unsigned char *shared) const {
@@ -53,7 +77,7 @@ template <class T, class P> struct tile_kernel {
     }
 
     HD void load(int64_t tile, const place &at, unsigned char *shared) const {
-        const int64_t from = job.start_bytes + form_of(job.outer, job.outer.source, static_cast<uint32_t>(tile));
+        const int64_t from = job.start_bytes + places_of(job.outer, static_cast<uint32_t>(tile)).from;
         switch (job.load_bits) {
         case 128: return load_rows<u128>(from, at, shared);
         case 64: return load_rows<uint64_t>(from, at, shared);
@@ -65,19 +89,22 @@ template <class T, class P> struct tile_kernel {
 
     HD uint32_t padding_in(int64_t tile, uint32_t i) const {
         uint32_t padding = 0;
-        for (int g = 0; g < job.plan.n_guards; g++) {
-            const int64_t used = form_of(job.outer, job.outer.guard[g], static_cast<uint32_t>(tile)) + form_of(job.units, job.units.guard[g], i);
-            padding |= padding_of(job.plan, g, job.plan.left[g] - used);
+        for (int g = 0; g < job.n_guards; g++) {
+            const auto &guard = job.guard[g];
+            const int64_t left = guard.left - guard_of(job.outer, guard.outer, static_cast<uint32_t>(tile)) - guard_of(job.units, guard.units, i);
+            if (guard.most >= left) padding |= padding_of(guard.piece, job.n_pieces, left);
         }
         return padding;
     }
 
     HD void store(int64_t tile, const place &at, const unsigned char *shared) const {
-        const int64_t to = form_of(job.outer, job.outer_to, static_cast<uint32_t>(tile));
+        unsigned char *to = job.to + places_of(job.outer, static_cast<uint32_t>(tile)).to;
         for (uint32_t i = at.thread; i < job.n_units; i += THREADS) {
-            const int64_t first = job.local_start + form_of(job.units, job.units.source, i);
-            const int64_t unit_to = to + form_of(job.units, job.units_to, i);
-            access<T>::store(job.plan.to + unit_to, 0, assembled<T, P>::at(job.plan, shared, first, padding_in(tile, i)));
+            const two_places p = places_of(job.units, i);
+            const int32_t first = job.local_start + static_cast<int32_t>(p.from);
+            auto unit = assembled<T, P, int32_t>::at(shared, first, job.piece, job.n_guards ? padding_in(tile, i) : 0);
+            if (bits_of<T>::value >= 32 && job.has_word) unit = permute_unit(job.word, unit);
+            access<T>::store(to + p.to, 0, unit);
         }
     }
 
@@ -109,9 +136,10 @@ template <class F> enum cs_status by_tiled_pair(int unit, int piece, const F &f)
 }
 
 enum cs_status launch_tile(const struct cs_gpu_tile *job) {
-    return by_tiled_pair(job->plan.unit_bits, job->plan.piece_bits, [&](auto unit, auto piece) {
+    return by_tiled_pair(job->unit_bits, job->piece_bits, [&](auto unit, auto piece) {
         typedef tile_kernel<decltype(unit), decltype(piece)> kernel_type;
-        return launch("relayout", job->plan.n_units * job->plan.unit_bits / 8, kernel_type{*job}, job->n_tiles, job->tile_bytes);
+        const int64_t tile_bytes = static_cast<int64_t>(job->n_units) * job->unit_bits / 8;
+        return launch("relayout", job->n_tiles * tile_bytes, kernel_type{*job}, job->n_tiles, job->tile_bytes);
     });
 }
 

@@ -12,8 +12,6 @@
 #include <string.h>
 
 enum {
-    STAGE = 16 << 10,    /* bytes of a block that is put together in the cache, then streamed */
-    STREAM_RUN = 512,    /* bytes of a run that is streamed from where it is */
     PARALLEL = 256 << 10 /* bytes from which threads pay */
 };
 
@@ -105,9 +103,9 @@ static void copy_runs(const struct cs_ref_relayout *r, unsigned char *destinatio
 }
 
 static void stream_runs(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source, size_t size) {
-    unsigned char stage[STAGE];
+    unsigned char stage[CS_REF_STAGE];
     size_t bytes = (size_t)r->n_runs * size;
-    if (size < STREAM_RUN && bytes <= STAGE) {
+    if (size < CS_REF_LONG_RUN && bytes <= CS_REF_STAGE) {
         copy_runs(r, stage, source, size);
         cs_ref_stream_copy(destination, stage, bytes, stage);
         return;
@@ -240,10 +238,10 @@ static void pack_tile(const struct cs_ref_relayout *r, const unsigned char *sour
 
 static void move_packed(const struct job *job, const struct block *tile, const struct block *next) {
     const struct cs_ref_relayout *r = job->r;
-    unsigned char pack[CS_REF_PACK], stage[STAGE];
+    unsigned char pack[CS_REF_PACK], stage[CS_REF_STAGE];
     int bits = r->plan.bits;
     size_t bytes = (size_t)(r->n_runs * r->run * bits / 8);
-    bool is_staged = job->is_streamed && bytes <= STAGE;
+    bool is_staged = job->is_streamed && bytes <= CS_REF_STAGE;
     pack_tile(r, job->source + tile->source * bits / 8, job->source + next->source * bits / 8, pack);
     for (int64_t b = 0; b < r->n_blocks; b++) {
         unsigned char *destination = job->destination + (tile->destination + r->near[b].destination) * bits / 8;

@@ -19,6 +19,8 @@ enum {
     CS_REF_RUNS = 1024,    /* runs of a block */
     CS_REF_WINDOWS = 128,  /* of a tile */
     CS_REF_PACK = 16 << 10, /* bytes of a tile's windows: half a first-level cache */
+    CS_REF_STAGE = 16 << 10, /* bytes of a block that is put together in the cache, then streamed */
+    CS_REF_LONG_RUN = 512,  /* bytes of a run that is streamed from where it is */
     CS_REF_AHEAD = 8       /* runs that are fetched before they are needed */
 };
 

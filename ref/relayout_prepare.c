@@ -97,8 +97,8 @@ static void choose_run(struct cs_ref_relayout *r) {
 
 /* How many runs of digit d a block has room for, when its other digits make n_runs that touch n_lines of the source. */
 static int64_t room(const struct cs_ref_relayout *r, int d, int64_t n_runs, int64_t n_lines) {
-    int64_t most = BLOCK / (r->run * r->plan.bits / 8 + 1);
-    bool shares_lines = r->run * r->plan.bits / 8 < LINE && step_bytes(&r->plan, d) >= LINE;
+    int64_t run_bytes = r->run * r->plan.bits / 8, most = (run_bytes < CS_REF_LONG_RUN ? CS_REF_STAGE : BLOCK) / (run_bytes + 1);
+    bool shares_lines = run_bytes < LINE && step_bytes(&r->plan, d) >= LINE;
     if (most > CS_REF_RUNS) most = CS_REF_RUNS;
     if (r->plan.word && most > CS_REF_RUNS * 8 / r->plan.bits / r->run) most = CS_REF_RUNS * 8 / r->plan.bits / r->run;
     if (shares_lines && CS_REF_WINDOWS / n_lines < most / n_runs) return CS_REF_WINDOWS / n_lines;

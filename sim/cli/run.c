@@ -35,7 +35,7 @@ enum cs_status cs_run_take(struct cs_run *run, const struct cs_verdict *verdict)
 
 static size_t n_planned(const struct cs_run *run) {
     size_t n = 0;
-    for (size_t i = 0; i < run->scenarios.n; i++) n += cs_run_n_policies(run, &run->scenarios.items[i]);
+    for (size_t i = 0; i < run->scenarios.n; i++) n += cs_run_n_verdicts(run, &run->scenarios.items[i]);
     return n;
 }
 
@@ -69,7 +69,7 @@ static enum cs_status run_in_turn(struct cs_run *run) {
     for (; place.index < run->scenarios.n && !is_stopped(run); place.index++) {
         const struct cs_scenario *scenario = &run->scenarios.items[place.index];
         CS_TRY(cs_run_scenario(run, scenario, &run->arena, &listener));
-        place.n_before += cs_run_n_policies(run, scenario);
+        place.n_before += cs_run_n_verdicts(run, scenario);
         place.bytes_before += place.bytes;
         place.bytes = 0;
     }
@@ -84,8 +84,8 @@ static void print_not_run(const struct cs_run *run) {
     if (!is_stopped(run) || n_run == n) return;
     fprintf(stderr, "stopped after the first failure, %zu of %zu not run:\n", n - n_run, n);
     for (size_t i = 0; i < run->scenarios.n; i++)
-        for (size_t j = 0; j < cs_run_n_policies(run, &run->scenarios.items[i]); j++)
-            if (at++ >= n_run) fprintf(stderr, "  %s  %s\n", run->scenarios.items[i].name, cs_run_policy(run, &run->scenarios.items[i], j));
+        for (size_t j = 0; j < cs_run_n_verdicts(run, &run->scenarios.items[i]); j++)
+            if (at++ >= n_run) fprintf(stderr, "  %s  %s\n", run->scenarios.items[i].name, cs_run_policy(run, &run->scenarios.items[i], j / run->n_devices));
 }
 
 static int report(const struct cs_run *run) {

@@ -11,10 +11,13 @@
 #include "sim/cli/progress.h"
 #include "sim/report/report.h"
 
+enum { CS_RUN_DEVICES = 4 };
+
 struct cs_run {
     struct cs_arena arena;
     struct cs_options options;
-    const struct cs_device *device; /* NULL: auto */
+    size_t n_devices;               /* ref first: what it makes is what the others must make */
+    const struct cs_device *devices[CS_RUN_DEVICES];
     const char *policy;             /* NULL: the scenario's */
     bool has_seed, is_coloured, stops_early;
     uint64_t seed;
@@ -37,6 +40,8 @@ int cs_run_nothing(const struct cs_run *run);
 uint64_t cs_run_seed(const struct cs_run *run, const struct cs_scenario *scenario);
 /* Policies under which a scenario runs. */
 size_t cs_run_n_policies(const struct cs_run *run, const struct cs_scenario *scenario);
+/* Policies × devices. */
+size_t cs_run_n_verdicts(const struct cs_run *run, const struct cs_scenario *scenario);
 const char *cs_run_policy(const struct cs_run *run, const struct cs_scenario *scenario, size_t index);
 /* Whether -x ends the run after this verdict. */
 bool cs_run_stops_after(const struct cs_run *run, const struct cs_verdict *verdict);

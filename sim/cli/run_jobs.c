@@ -253,7 +253,7 @@ static void show_progress(struct jobs *jobs) {
     int64_t bytes = 0;
     for (size_t i = 0; i < jobs->next; i++) {
         const struct job *job = &jobs->items[i];
-        n_done += job->is_over ? (double)cs_run_n_policies(jobs->run, &jobs->run->scenarios.items[i]) : job->progress.n_done;
+        n_done += job->is_over ? (double)cs_run_n_verdicts(jobs->run, &jobs->run->scenarios.items[i]) : job->progress.n_done;
         bytes += job->progress.bytes;
     }
     cs_run_show_progress(jobs->run, jobs->next - jobs->n_running, jobs->current, n_done, bytes);

@@ -1,4 +1,5 @@
-/* One scenario: every policy, on one device or the best one, repeated when that was asked for. */
+/* One scenario: every policy on every device, repeated when that was asked for. Devices other than ref must make what ref makes, tensor by
+ * tensor, state by state. */
 #include "sim/cli/run.h"
 
 /* The verdict that is being made. */
@@ -8,6 +9,7 @@ struct task {
     const char *policy;
     const struct cs_device *device;
     const struct cs_run_listener *listener;
+    struct cs_recording made_by_ref; /* under this policy */
     size_t n_done, n_repeated; /* verdicts before this one; repetitions of this one that are done */
     int64_t bytes;             /* moved by what is done */
     int64_t bytes_now;         /* by the repetition that runs */
@@ -16,6 +18,8 @@ struct task {
 uint64_t cs_run_seed(const struct cs_run *run, const struct cs_scenario *scenario) { return run->has_seed ? run->seed : scenario->seed; }
 
 size_t cs_run_n_policies(const struct cs_run *run, const struct cs_scenario *scenario) { return run->policy ? 1 : scenario->n_policies; }
+
+size_t cs_run_n_verdicts(const struct cs_run *run, const struct cs_scenario *scenario) { return cs_run_n_policies(run, scenario) * run->n_devices; }
 
 const char *cs_run_policy(const struct cs_run *run, const struct cs_scenario *scenario, size_t index) {
     return run->policy ? run->policy : scenario->policies[index];
@@ -46,6 +50,8 @@ static void tell_progress(void *context, int64_t done, int64_t total, int64_t by
 static enum cs_status judge(struct task *task, struct cs_arena *arena, struct cs_verdict *verdict) {
     struct cs_audit_options options = {.device = task->device, .policy = task->policy, .seed = cs_run_seed(task->run, task->scenario),
                                        .progress = tell_progress, .progress_context = task};
+    if (task->device != cs_devices[0]) options.reference = &task->made_by_ref;
+    else if (!task->made_by_ref.n) options.recording = &task->made_by_ref;
     enum cs_status status = cs_audit_scenario(task->scenario, &options, arena, verdict);
     if (status == CS_UNSUPPORTED || status == CS_REFUSED) {
         const char *reason = cs_arena_format(arena, "%s: %s", cs_status_name(status), cs_error_text());
@@ -85,35 +91,54 @@ static enum cs_status judge_all(struct task *task, struct cs_arena *arena, struc
     return CS_OK;
 }
 
+/* What ref makes, when it is not in this run itself. */
+static enum cs_status record_ref(struct task *task) {
+    const struct cs_device *device = task->device;
+    if (device == cs_devices[0] || task->made_by_ref.n) return CS_OK;
+    struct cs_arena scratch = {0};
+    struct cs_verdict verdict;
+    task->device = cs_devices[0];
+    enum cs_status status = judge(task, &scratch, &verdict);
+    task->device = device;
+    cs_arena_release(&scratch);
+    return status;
+}
+
 static enum cs_status run_on_device(struct task *task, struct cs_arena *arena, bool *stops) {
     struct cs_verdict verdict = {0};
+    const char *missing = task->device->unavailable ? task->device->unavailable() : "";
     task->n_repeated = 0;
-    CS_TRY(judge_all(task, arena, &verdict));
+    if (*missing) { /* only an automatic one gets here (R8.5) */
+        verdict = plain_verdict(task, CS_SKIPPED, missing);
+    } else {
+        CS_TRY(record_ref(task));
+        CS_TRY(judge_all(task, arena, &verdict));
+    }
     task->bytes += task->bytes_now;
     task->n_done++;
     *stops = cs_run_stops_after(task->run, &verdict);
     return task->listener->verdict(task->listener->context, &verdict);
 }
 
-/* Automatic: the first device that is there; those before it are skipped, with their reason (R8.5). */
-static enum cs_status run_automatic(struct task *task, struct cs_arena *arena, bool *stops) {
-    for (size_t i = 0; i < cs_n_devices; i++) {
-        task->device = cs_devices[i];
-        const char *unavailable = task->device->unavailable ? task->device->unavailable() : "";
-        if (!*unavailable) return run_on_device(task, arena, stops);
-        struct cs_verdict verdict = plain_verdict(task, CS_SKIPPED, unavailable);
-        CS_TRY(task->listener->verdict(task->listener->context, &verdict));
+static enum cs_status run_on_devices(struct task *task, struct cs_arena *arena, bool *stops) {
+    struct cs_arena digests = {0};
+    task->made_by_ref = (struct cs_recording){.arena = &digests};
+    enum cs_status status = CS_OK;
+    for (size_t i = 0; status == CS_OK && !*stops && i < task->run->n_devices; i++) {
+        task->device = task->run->devices[i];
+        status = run_on_device(task, arena, stops);
     }
-    return cs_fail(CS_INTERNAL, "no device is available");
+    cs_arena_release(&digests);
+    return status;
 }
 
 enum cs_status cs_run_scenario(const struct cs_run *run, const struct cs_scenario *scenario, struct cs_arena *arena,
                                const struct cs_run_listener *listener) {
-    struct task task = {.run = run, .scenario = scenario, .device = run->device, .listener = listener};
+    struct task task = {.run = run, .scenario = scenario, .listener = listener};
     bool stops = false;
     for (size_t i = 0; !stops && i < cs_run_n_policies(run, scenario); i++) {
         task.policy = cs_run_policy(run, scenario, i);
-        CS_TRY(run->device ? run_on_device(&task, arena, &stops) : run_automatic(&task, arena, &stops));
+        CS_TRY(run_on_devices(&task, arena, &stops));
     }
     return CS_OK;
 }

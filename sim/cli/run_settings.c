@@ -10,7 +10,7 @@
 enum { MOST_JOBS = 256, MOST_REPEATS = 1000000 };
 
 const struct cs_option cs_run_options[] = {
-    {"device", 0, "ref|auto", false, "the device that does the byte work; auto: the best one that is there (default: ref)"},
+    {"device", 0, "NAME|auto", false, "the device that does the byte work; auto: ref and every other real one, skipped where it is missing (default: those that are there)"},
     {"policy", 0, "P", false, "run under this padding policy instead of the scenario's"},
     {"checkpoint", 0, "NAME=DIR", true, "take the scenario's checkpoint NAME from a folder"},
     {"set", 0, "NAME=VALUE", true, "give an option that the scenario's file declares another value: coldstart help FILE"},
@@ -26,15 +26,29 @@ const struct cs_option cs_run_options[] = {
     {0},
 };
 
-static enum cs_status set_device(struct cs_run *run, const char *name) {
+static const char *missing_because(const struct cs_device *device) { return device->unavailable ? device->unavailable() : ""; }
+
+/* Real devices, ref first. Children must not inherit a GPU that their parent has looked for: with --jobs, ref alone. */
+static void set_real_devices(struct cs_run *run, bool with_missing) {
+    for (size_t i = 0; i < cs_n_devices && run->n_devices < CS_RUN_DEVICES; i++) {
+        bool is_first = run->n_devices == 0, is_wanted = is_first || (run->n_jobs == 1 && !cs_devices[i]->is_emulated);
+        if (is_wanted && (with_missing || !*missing_because(cs_devices[i]))) run->devices[run->n_devices++] = cs_devices[i];
+    }
+}
+
+static enum cs_status set_devices(struct cs_run *run, const char *name) {
     const char *names[16] = {"auto"};
     size_t n = 1;
     for (size_t i = 0; i < cs_n_devices && n < CS_COUNT(names); i++) names[n++] = cs_devices[i]->name;
-    if (cs_text_equal(name, "auto")) return CS_OK;
-    run->device = cs_device_by_name(name);
-    if (!run->device) return cs_cli_unknown("device", name, names, n);
-    const char *unavailable = run->device->unavailable ? run->device->unavailable() : "";
-    CS_REQUIRE(!*unavailable, CS_UNSUPPORTED, "device \"%s\" is not available: %s", name, unavailable);
+    bool is_automatic = !name || cs_text_equal(name, "auto");
+    if (is_automatic) {
+        set_real_devices(run, name != NULL);
+        return CS_OK;
+    }
+    const struct cs_device *device = cs_device_by_name(name);
+    if (!device) return cs_cli_unknown("device", name, names, n);
+    CS_REQUIRE(!*missing_because(device), CS_UNSUPPORTED, "device \"%s\" is not available: %s", name, missing_because(device));
+    run->devices[run->n_devices++] = device;
     return CS_OK;
 }
 
@@ -88,11 +102,11 @@ enum cs_status cs_run_settings(struct cs_run *run, int argc, char **argv) {
     const char *device = cs_options_value(&run->options, "device");
     run->text = json && cs_text_equal(json, "-") ? stderr : stdout;
     run->stops_early = cs_options_value(&run->options, "fail-fast") != NULL;
-    CS_TRY(set_device(run, device ? device : "ref"));
     CS_TRY(set_policy(run, cs_options_value(&run->options, "policy")));
     CS_TRY(cs_options_seed(&run->options, &run->has_seed, &run->seed));
     CS_TRY(set_count(run, "repeat", MOST_REPEATS, &run->n_repeats));
     CS_TRY(set_count(run, "jobs", MOST_JOBS, &run->n_jobs));
+    CS_TRY(set_devices(run, device));
     CS_TRY(set_colour(run, cs_options_value(&run->options, "color")));
     CS_TRY(check_json(run, json));
     CS_REQUIRE(run->options.n_words > 0, CS_BAD_USAGE, "run what? name a scenario file or a folder of them");

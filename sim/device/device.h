@@ -82,6 +82,7 @@ struct cs_device; /* below */
 
 struct cs_device {
     const char *name;
+    bool is_emulated; /* stands for another device: never chosen by itself */
     /* "" or why this device cannot run here. */
     const char *(*unavailable)(void);
 
