@@ -223,7 +223,7 @@ enum cs_status cs_gpu_fill_batch(const struct cs_gpu_backend *backend, const str
 struct cs_gpu_form {
     int64_t extent, source, destination;
     int64_t guard[CS_PLAN_GUARDS];
-    bool is_destination_run, is_source_run; /* tile.c: members of the tile */
+    bool is_source_run, is_destination_run; /* tile.c: members of the tile; the latter stands for rows of any kind */
 };
 struct cs_gpu_forms {
     int bits; /* of a piece */

@@ -2,7 +2,7 @@
  *
  * Read in the order of the destination, short pieces of the source waste what the memory fetches around them. A tile is a
  * set of digits, some of them split, that counts long runs on both sides: the innermost ones of the destination, and those
- * that follow each other in the source. A block loads the source runs ("rows") of its tile into shared memory, 16 bytes at
+ * that follow each other in the source; more of them, if these are few. A block loads the source runs ("rows") of its tile into shared memory, 16 bytes at
  * a time where all rows begin at such addresses, and assembles destination units from there.
  *
  * Rows may reach beyond what guards admit, into the next row or past the end; the latter is not loaded. What guards
@@ -14,6 +14,7 @@
 enum {
     MOST_SHARED = 40 << 10, /* after rows were kept apart */
     TILE_BYTES = 16 << 10, /* several blocks share a multiprocessor, and each thread has a few loads in flight */
+    ENOUGH_TILES = 1024,   /* to keep all multiprocessors busy */
     LONGEST_RUN = 512,
     SHORTEST_GAIN = 2 /* a source run must be this many times a piece */
 };
@@ -73,6 +74,20 @@ static int64_t tile_pieces(const struct cs_gpu_forms *forms) {
     return n;
 }
 
+/* Short runs make small tiles, in which most of a block has nothing to do: takes more rows, nearest destinations first. A small tensor
+ * keeps its tiles small enough to be many. */
+static void grow(struct cs_gpu_forms *forms) {
+    int64_t most = TILE_BYTES * 8 / forms->bits, share = forms->source_size / ENOUGH_TILES;
+    if (share < most) most = share;
+    for (int d = forms->n - 1; d >= 0; d--) {
+        if (forms->digit[d].is_destination_run || forms->digit[d].is_source_run) continue;
+        int64_t extent = forms->digit[d].extent, room = most / tile_pieces(forms), part = room > 1 ? part_of(forms, extent, room) : 1;
+        if (part == 1) continue;
+        if (part < extent) cs_gpu_forms_split(forms, d++, part);
+        forms->digit[d].is_destination_run = true;
+    }
+}
+
 /* The largest tile that fits, of runs as long on one side as on the other; returns the length of a source run. */
 static int64_t choose(struct cs_gpu_forms *forms, const struct cs_gpu_forms *whole) {
     int64_t bits = whole->bits;
@@ -80,7 +95,9 @@ static int64_t choose(struct cs_gpu_forms *forms, const struct cs_gpu_forms *who
         *forms = *whole;
         take_destination_run(forms, bytes * 8 / bits);
         int64_t run = take_source_run(forms, bytes * 8 / bits);
-        if (tile_pieces(forms) * bits <= TILE_BYTES * 8) return run;
+        if (tile_pieces(forms) * bits > TILE_BYTES * 8) continue;
+        grow(forms);
+        return run;
     }
     return 0;
 }

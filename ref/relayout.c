@@ -8,11 +8,11 @@
 #include "ref/stream.h"
 
 #include <assert.h>
-#include <omp.h>
 #include <string.h>
 
 enum {
-    PARALLEL = 256 << 10 /* bytes from which threads pay */
+    PARALLEL = 256 << 10, /* bytes from which threads pay */
+    SHARE = 128 << 10     /* bytes that a thread takes at a time, in whole tiles */
 };
 
 struct job {
@@ -227,13 +227,23 @@ static void gather(const struct cs_ref_relayout *r, unsigned char *destination, 
     }
 }
 
-/* While the windows of a tile are packed, those of the next one are fetched. One long window is what the processor itself
- * reads ahead best. */
-static void pack_tile(const struct cs_ref_relayout *r, const unsigned char *source, const unsigned char *next, unsigned char *pack) {
-    for (int64_t w = 0; w < r->n_windows; w++, pack += r->window_bytes) {
-        for (int64_t byte = 0; byte < r->window_bytes && r->n_windows > 1; byte += 64) __builtin_prefetch(next + r->window[w] + byte);
-        memcpy(pack, source + r->window[w], (size_t)r->window_bytes);
+static void pack_tile(const struct cs_ref_relayout *r, const unsigned char *source, unsigned char *pack) {
+    for (int64_t w = 0; w < r->n_windows; w++, pack += r->window_bytes) memcpy(pack, source + r->window[w], (size_t)r->window_bytes);
+}
+
+/* The windows of the next tile are fetched into the cache while this tile's blocks are at work: some of them with block b, or
+ * a part of each when they are few. */
+static void fetch_share(const struct cs_ref_relayout *r, const unsigned char *next, int64_t b) {
+    int64_t first = 0, end = r->n_windows, from = 0, to = r->window_bytes;
+    if (end >= r->n_blocks) {
+        first = r->n_windows * b / r->n_blocks;
+        end = r->n_windows * (b + 1) / r->n_blocks;
+    } else {
+        from = r->window_bytes * b / r->n_blocks;
+        to = r->window_bytes * (b + 1) / r->n_blocks;
     }
+    for (int64_t w = first; w < end; w++)
+        for (int64_t byte = from; byte < to; byte += 64) __builtin_prefetch(next + r->window[w] + byte);
 }
 
 static void move_packed(const struct job *job, const struct block *tile, const struct block *next) {
@@ -242,9 +252,10 @@ static void move_packed(const struct job *job, const struct block *tile, const s
     int bits = r->plan.bits;
     size_t bytes = (size_t)(r->n_runs * r->run * bits / 8);
     bool is_staged = job->is_streamed && bytes <= CS_REF_STAGE;
-    pack_tile(r, job->source + tile->source * bits / 8, job->source + next->source * bits / 8, pack);
+    pack_tile(r, job->source + tile->source * bits / 8, pack);
     for (int64_t b = 0; b < r->n_blocks; b++) {
         unsigned char *destination = job->destination + (tile->destination + r->near[b].destination) * bits / 8;
+        fetch_share(r, job->source + next->source * bits / 8, b);
         gather(r, is_staged ? stage : destination, pack + r->near_packed[b]);
         if (is_staged) cs_ref_stream_copy(destination, stage, bytes, stage);
     }
@@ -302,13 +313,12 @@ enum cs_status cs_ref_relayout(const struct cs_device *device, const struct cs_p
     job.source = (const unsigned char *)source->storage->data + cs_view_byte_offset(source);
 
     int64_t n_tiles = n_matrices * r.n_tiles, n_bytes = n_matrices * plan->rows * plan->columns * plan->bits / 8;
+    int64_t tile_bytes = r.n_blocks * r.n_runs * r.run * r.plan.bits / 8, n_share = tile_bytes < SHARE ? SHARE / (tile_bytes + 1) + 1 : 1;
     bool shares_bytes = r.plan.bits == 4 && !is_even(r.n_runs); /* neighbouring blocks write the same byte */
     job.is_streamed = n_bytes >= CS_REF_STREAM_FROM;
-#pragma omp parallel if (n_bytes > PARALLEL && !shares_bytes)
-    {
-        int64_t thread = omp_get_thread_num(), n_threads = omp_get_num_threads();
-        move_tiles(&job, n_tiles * thread / n_threads, n_tiles * (thread + 1) / n_threads);
-    }
+#pragma omp parallel for schedule(dynamic) if (n_bytes > PARALLEL && !shares_bytes)
+    for (int64_t first = 0; first < n_tiles; first += n_share)
+        move_tiles(&job, first, n_tiles - first < n_share ? n_tiles : first + n_share);
     if (plan->word && !r.makes_words) {
         int64_t n_words = n_bytes / 4;
 #pragma omp parallel for schedule(static) if (n_bytes > PARALLEL)

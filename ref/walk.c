@@ -130,7 +130,7 @@ struct cs_ref_tally cs_ref_walk_visit(const struct cs_ref_walk *walk, cs_ref_vis
 #pragma omp parallel
     {
         struct cs_ref_tally mine = {.first = -1};
-#pragma omp for schedule(static) nowait
+#pragma omp for schedule(dynamic) nowait /* a busy machine delays a thread by one piece, not by half of the work */
         for (int64_t p = 0; p < n_pieces; p++) {
             int64_t first = p * PIECE, end = p + 1 < n_pieces ? first + PIECE : walk->numel;
             struct cs_ref_tally piece = visit_piece(walk, first, end, visit, job);

@@ -28,12 +28,17 @@ const struct cs_option cs_run_options[] = {
 
 static const char *missing_because(const struct cs_device *device) { return device->unavailable ? device->unavailable() : ""; }
 
-/* Real devices, ref first. Children must not inherit a GPU that their parent has looked for: with --jobs, ref alone. */
-static void set_real_devices(struct cs_run *run, bool with_missing) {
+/* Real devices, ref first. Processes cannot share a GPU that their parent has looked for: with --jobs, ref alone, unless --device asks. */
+static enum cs_status set_real_devices(struct cs_run *run, bool is_asked) {
     for (size_t i = 0; i < cs_n_devices && run->n_devices < CS_RUN_DEVICES; i++) {
-        bool is_first = run->n_devices == 0, is_wanted = is_first || (run->n_jobs == 1 && !cs_devices[i]->is_emulated);
-        if (is_wanted && (with_missing || !*missing_because(cs_devices[i]))) run->devices[run->n_devices++] = cs_devices[i];
+        bool is_first = run->n_devices == 0, is_wanted = !cs_devices[i]->is_emulated && (is_asked || is_first || run->n_jobs == 1);
+        if (!is_wanted) continue;
+        bool is_missing = *missing_because(cs_devices[i]);
+        CS_REQUIRE(is_first || is_missing || run->n_jobs == 1, CS_BAD_USAGE, "--device auto with --jobs: processes cannot share the device %s; leave one of them out",
+                   cs_devices[i]->name);
+        if (is_asked || !is_missing) run->devices[run->n_devices++] = cs_devices[i];
     }
+    return CS_OK;
 }
 
 static enum cs_status set_devices(struct cs_run *run, const char *name) {
@@ -41,10 +46,7 @@ static enum cs_status set_devices(struct cs_run *run, const char *name) {
     size_t n = 1;
     for (size_t i = 0; i < cs_n_devices && n < CS_COUNT(names); i++) names[n++] = cs_devices[i]->name;
     bool is_automatic = !name || cs_text_equal(name, "auto");
-    if (is_automatic) {
-        set_real_devices(run, name != NULL);
-        return CS_OK;
-    }
+    if (is_automatic) return set_real_devices(run, name != NULL);
     const struct cs_device *device = cs_device_by_name(name);
     if (!device) return cs_cli_unknown("device", name, names, n);
     CS_REQUIRE(!*missing_because(device), CS_UNSUPPORTED, "device \"%s\" is not available: %s", name, missing_because(device));
