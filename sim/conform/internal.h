@@ -113,6 +113,9 @@ struct cs_layer {
 
 /* Creates the parameters. Close after a failure too. */
 enum cs_status cs_layer_open(struct cs_layer *layer, const struct cs_layer_config *config);
+/* A module of these tensors, which no method made. */
+enum cs_status cs_layer_open_tensors(struct cs_layer *layer, const struct cs_device *device,
+                                     const struct cs_tensor_spec *tensors, size_t n_tensors);
 void cs_layer_close(struct cs_layer *layer);
 /* Makes every parameter hold `byte` in all its bytes; with `as_number`, floating ones hold the number instead. */
 enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_number);
@@ -141,6 +144,10 @@ enum cs_status cs_golden_file(struct cs_golden_case *golden, struct cs_checkpoin
 
 /* The check of an operation, or NULL. */
 cs_golden_check *cs_golden_row_op(const char *op);
+
+/* ---- layouts: operations that are tables of post-load steps (step_ops.c) ---- */
+
+cs_golden_check *cs_golden_step_op(const char *op);
 
 /* ---- loaders ---- */
 

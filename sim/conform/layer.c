@@ -37,6 +37,15 @@ enum cs_status cs_layer_open(struct cs_layer *layer, const struct cs_layer_confi
     return cs_routes_of_loader(&layer->routes, config->loader, config->prefix, &config->sizes, 0);
 }
 
+enum cs_status cs_layer_open_tensors(struct cs_layer *layer, const struct cs_device *device,
+                                     const struct cs_tensor_spec *tensors, size_t n_tensors) {
+    const struct cs_layer_config config = {.device = device};
+    *layer = (struct cs_layer){0};
+    CS_TRY(make_rank(layer, &config));
+    layer->module_spec = (struct cs_module_spec){.name = "experts", .tensors = tensors, .n_tensors = n_tensors};
+    return cs_module_create(&layer->rank, &layer->module, &layer->module_spec, false);
+}
+
 void cs_layer_close(struct cs_layer *layer) {
     cs_allocator_close(&layer->rank.allocator);
     cs_arena_release(&layer->arena);

@@ -1,12 +1,12 @@
 /* Methods are data: a table of parameters (create_weights) and, per back end, a table of post-load steps.
  *
  * Sizes: E local experts, I and H after rounding, per rank. A shape is words of letters and numbers with *, / and // (rounding down), such as
- * "E 2*I H/2". Steps run in order on working values: a parameter's working value is its own bytes until a step replaces it
- * (RELAYOUT, CAST, VIEW); REPLACE then does what upstream's replace_parameter does. */
+ * "E 2*I H/2". Steps: step.h. */
 #ifndef CS_METHOD_H
 #define CS_METHOD_H
 
 #include "sim/method/layouts.h"
+#include "sim/method/step.h"
 #include "sim/model/model.h"
 
 struct cs_param_row {
@@ -21,26 +21,6 @@ struct cs_method {
     const struct cs_param_row *params;
     size_t n_params;
     const char *const *loaders; /* names, default first; NULL at the end */
-};
-
-enum cs_step_kind {
-    CS_STEP_RELAYOUT, /* value := value through the chain of layouts */
-    CS_STEP_CAST,     /* value := value converted to dtype */
-    CS_STEP_VIEW,     /* value := the same bytes as dtype */
-    CS_STEP_REPLACE,  /* the parameter := value: replace_parameter */
-    CS_STEP_CONFIG,   /* the quant config holds the parameter at path */
-    CS_STEP_CONSTANT, /* the experts object owns an f32[E] tensor of `value` at path */
-};
-
-enum { CS_CHAIN = 4 };
-
-struct cs_step {
-    enum cs_step_kind kind;
-    const char *param;
-    const char *chain[CS_CHAIN]; /* layout names, NULL at the end */
-    enum cs_dtype dtype;
-    float value;
-    const char *const *paths; /* side paths, NULL at the end: one tensor, counted once */
 };
 
 /* Multiples to which a back end rounds I and H per rank; 0: unchanged. */
