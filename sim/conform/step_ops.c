@@ -1,6 +1,7 @@
 /* Operations that are tables of post-load steps: a module of the case's inputs, the table's steps, its values. */
 #include "sim/conform/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* clang-format off */
@@ -22,11 +23,13 @@ static const struct step_op {
     {"vllm.QuantFP8.static_per_tensor",                                     "quantise_static",                 NULL, NULL},
     {"vllm._ceil_to_ue8m0",                                                 "power_above",                     NULL, NULL},
     {"vllm._mxfp8_e4m3_quantize_torch",                                     "mxfp8_quantise",                  NULL, NULL},
+    {"vllm._process_weights_marlin",                                        "wna16_marlin",                    NULL, NULL},
     {"vllm._swizzle_mxfp4.sm100",                                           "triton_swizzle_blackwell",        NULL, NULL},
     {"vllm._swizzle_mxfp4.sm80",                                            "triton_swizzle_plain",            NULL, NULL},
     {"vllm._swizzle_mxfp4.sm90",                                            "triton_swizzle_hopper",           NULL, NULL},
     {"vllm._upcast_e8m0_to_fp32",                                           "upcast_e8m0",                     NULL, NULL},
     {"vllm._zero_intermediate_padding",                                     "bf16_zero_intermediate",          NULL, NULL},
+    {"vllm.awq_to_marlin_zero_points",                                      "marlin_zeros_awq",                NULL, NULL},
     {"vllm.break_fp4_bytes",                                                "unpack_e2m1",                     NULL, NULL},
     {"vllm.cast_to_fp4",                                                    "cast_to_e2m1",                    NULL, NULL},
     {"vllm.convert_moe_weights_to_flashinfer_trtllm_block_layout",          "bf16_block_layout",               NULL, NULL},
@@ -36,12 +39,23 @@ static const struct step_op {
     {"vllm.fp8.identity",                                                   "unchanged",                       NULL, NULL},
     {"vllm.fp8_block.FLASHINFER_CUTLASS",                                   "fp8_block_flashinfer_cutlass",    NULL, NULL},
     {"vllm.fp8_block.FLASHINFER_TRTLLM",                                    "fp8_block_trtllm",                NULL, NULL},
+    {"vllm.fp8_fused_exponent_bias_into_scales",                            "marlin_exponent_bias",            NULL, NULL},
     {"vllm.fp8_per_tensor.FLASHINFER_CUTLASS",                              "fp8_tensor_flashinfer_cutlass",   NULL, NULL},
     {"vllm.fp8_per_tensor.FLASHINFER_TRTLLM",                               "fp8_tensor_trtllm",               NULL, NULL},
     {"vllm.gptoss.TRITON.sm100",                                            "gpt_oss_triton_blackwell",        NULL, NULL},
     {"vllm.gptoss.TRITON.sm90",                                             "gpt_oss_triton_hopper",           NULL, NULL},
     {"vllm.gptoss_mxfp4.FLASHINFER_CUTLASS_MXFP4_BF16",                     "gpt_oss_cutlass_bf16",            NULL, NULL},
     {"vllm.gptoss_mxfp4.FLASHINFER_CUTLASS_MXFP4_MXFP8",                    "gpt_oss_cutlass_mxfp8",           NULL, NULL},
+    {"vllm.marlin_act_int8_process_scales",                                 "marlin_int8_scales",              NULL, NULL},
+    {"vllm.marlin_moe_permute_scales",                                      "marlin_scales",                   NULL, NULL},
+    {"vllm.marlin_permute_bias",                                            "marlin_scales",                   NULL, NULL},
+    {"vllm.marlin_permute_scales",                                          "marlin_scales",                   NULL, NULL},
+    {"vllm.marlin_weights.4bit",                                            "marlin_weights4",                 NULL, NULL},
+    {"vllm.marlin_weights.4bit_a8",                                         "marlin_weights4",                 NULL, NULL},
+    {"vllm.marlin_weights.8bit",                                            "marlin_weights8",                 NULL, NULL},
+    {"vllm.marlin_weights.8bit_a8",                                         "marlin_weights8",                 NULL, NULL},
+    {"vllm.marlin_zero_points",                                             "marlin_zeros",                    NULL, NULL},
+    {"vllm.moe_packed_to_marlin_zero_points",                               "marlin_zeros_packed",             NULL, NULL},
     {"vllm.mxfp4.TRITON.sm100",                                             "mxfp4_triton_blackwell",          NULL, NULL},
     {"vllm.mxfp4.TRITON.sm90",                                              "mxfp4_triton_hopper",             NULL, NULL},
     {"vllm.mxfp4.TRITON_UNFUSED.sm100",                                     "gpt_oss_triton_blackwell",        NULL, NULL},
@@ -51,9 +65,11 @@ static const struct step_op {
     {"vllm.mxfp4_generic.FLASHINFER_CUTLASS_MXFP4_MXFP8",                   "mxfp4_cutlass_mxfp8",             NULL, NULL},
     {"vllm.mxfp4_generic.TRTLLM",                                           "mxfp4_trtllm",                    NULL, NULL},
     {"vllm.mxfp4_generic.identity",                                         "unchanged",                       NULL, NULL},
+    {"vllm.mxfp4_marlin_process_scales",                                    "marlin_e8m0",                     NULL, NULL},
     {"vllm.mxfp8.FLASHINFER_TRTLLM",                                        "mxfp8_trtllm_w13",                "half", "w13"},
     {"vllm.mxfp8.FLASHINFER_TRTLLM",                                        "mxfp8_trtllm_w2",                 "half", "w2"},
     {"vllm.mxfp8.FLASHINFER_TRTLLM",                                        "mxfp8_trtllm",                    NULL, NULL},
+    {"vllm.mxfp8_marlin_process_scales",                                    "marlin_e8m0",                     NULL, NULL},
     {"vllm.mxint4.TRTLLM",                                                  "mxint4_trtllm_w13",               "half", "w13"},
     {"vllm.mxint4.TRTLLM",                                                  "mxint4_trtllm_w2",                "half", "w2"},
     {"vllm.mxint4.TRTLLM",                                                  "mxint4_trtllm",                   NULL, NULL},
@@ -65,11 +81,19 @@ static const struct step_op {
     {"vllm.nvfp4.FLASHINFER_CUTLASS",                                       "nvfp4_flashinfer_cutlass",        NULL, NULL},
     {"vllm.nvfp4.FLASHINFER_TRTLLM",                                        "nvfp4_trtllm",                    NULL, NULL},
     {"vllm.nvfp4.VLLM_CUTLASS",                                             "nvfp4_cutlass",                   NULL, NULL},
+    {"vllm.nvfp4_marlin_process_global_scale",                              "nvfp4_marlin_global",             NULL, NULL},
+    {"vllm.nvfp4_marlin_process_scales",                                    "nvfp4_marlin_scales_given",       "scale_factor", "1.0"},
+    {"vllm.nvfp4_marlin_process_scales",                                    "nvfp4_marlin_scales",             NULL, NULL},
     {"vllm.online._fp8_quant_per_channel",                                  "online_channel",                  NULL, NULL},
     {"vllm.online._fp8_scale",                                              "online_tensor_amax",              "in", "w"},
     {"vllm.online._fp8_scale",                                              "online_tensor_scale",             NULL, NULL},
+    {"vllm.pack_fp8_to_int32",                                              "pack_words",                      NULL, NULL},
     {"vllm.per_block_cast_to_fp8",                                          "quantise_block",                  NULL, NULL},
     {"vllm.per_block_cast_to_fp8.ue8m0",                                    "quantise_block",                  NULL, NULL},
+    {"vllm.prepare_fp8_moe_layer_for_marlin",                               "fp8_marlin",                      NULL, NULL},
+    {"vllm.prepare_moe_mxfp4_layer_for_marlin",                             "mxfp4_marlin",                    NULL, NULL},
+    {"vllm.prepare_mxfp8_moe_layer_for_marlin",                             "mxfp8_marlin",                    NULL, NULL},
+    {"vllm.prepare_nvfp4_moe_layer_for_marlin",                             "nvfp4_marlin",                    NULL, NULL},
     {"vllm.process_fp8_weight_block_strategy.fnuz",                         "block_to_fnuz",                   NULL, NULL},
     {"vllm.process_fp8_weight_tensor_strategy_moe",                         "merge_halves",                    NULL, NULL},
     {"vllm.process_fp8_weight_tensor_strategy_moe.cpu_promotion",           "merge_halves",                    NULL, NULL},
@@ -151,11 +175,30 @@ static unsigned stated_facts(const json_t *params) {
     unsigned facts = 0;
     if (!is_false(params, "gated") && !is_false(params, "is_act_and_mul") && integer_or(params, "shards", 2) == 2) facts |= CS_FACT_GATED;
     if (is_true(params, "is_a_8bit")) facts |= CS_FACT_A8;
-    if (!is_false(params, "bias")) facts |= CS_FACT_BIAS;
     if (is_true(params, "use_ue8m0")) facts |= CS_FACT_UE8M0;
     return facts;
 }
 
+/* Marlin: what groups and sizes mean. Upstream compares w13's group with the unpadded I where weights are integers, with H elsewhere. */
+static unsigned marlin_facts(const struct job *job, struct cs_post_load *run) {
+    const json_t *params = job->params;
+    const char *mode = cs_golden_string(params, "mode");
+    bool is_a8 = is_true(params, "is_a_8bit"), is_integer = json_object_get(params, "num_bits");
+    int64_t hidden = integer_or(params, "H", 0), intermediate = integer_or(params, "I", 0), group = integer_or(params, "group_size", 0);
+    if (mode && strncmp(mode, "block", 5) == 0) group = strtoll(mode + 5, NULL, 10);
+    run->block[0] = run->block[1] = mode && group ? group : 0;
+    if (is_integer && group > 0) run->block[1] = group;
+    run->alignment = group > 64 ? group : 64;
+    int64_t padded = (intermediate + run->alignment - 1) / run->alignment * run->alignment;
+    int64_t size_k = integer_or(params, "size_k", is_integer ? intermediate : hidden);
+    unsigned facts = hidden % 128 == 0 ? CS_FACT_H128 : 0;
+    if (group && cs_marlin_is_grouped(group, size_k, is_a8)) facts |= CS_FACT_GROUPED;
+    if (group && cs_marlin_is_grouped(group, padded, is_a8)) facts |= CS_FACT_GROUPED_W2;
+    if (mode && group) facts |= CS_FACT_BLOCK;
+    return integer_or(params, "num_bits", 4) == 8 ? facts | CS_FACT_8BIT : facts;
+}
+
+/* Facts that the tensors of a case show. */
 static unsigned facts_of(const struct job *job) {
     static const char *const keys[] = {"orig_dtype", "params_dtype", "param_dtype", "dtype", "a_dtype"};
     unsigned facts = stated_facts(job->params);
@@ -167,6 +210,8 @@ static unsigned facts_of(const struct job *job) {
         enum cs_dtype dtype = job->layer.module.slots[i].param->view.dtype;
         if (dtype == CS_F16) facts |= CS_FACT_HALF;
         if (dtype == CS_E8M0) facts |= CS_FACT_E8M0;
+        if (cs_text_equal(job->layer.module.slots[i].name, "w13_qzeros")) facts |= CS_FACT_ZERO_POINT;
+        if (cs_text_equal(job->layer.module.slots[i].name, "w13_bias")) facts |= CS_FACT_BIAS;
     }
     return facts;
 }
@@ -188,13 +233,28 @@ static enum cs_status has_layout(const char *name, const json_t *output, const s
     return CS_OK;
 }
 
+/* Files hold 16-bit integers as 32-bit ones. */
+static enum cs_status widen(struct cs_arena *arena, struct cs_bytes *bytes) {
+    size_t n = bytes->size / sizeof(int16_t);
+    int32_t *wide = CS_NEW_ARRAY(arena, int32_t, n + 1);
+    CS_REQUIRE(wide, CS_NO_MEMORY, "no memory for %zu integers", n);
+    for (size_t i = 0; i < n; i++) {
+        int16_t narrow;
+        memcpy(&narrow, bytes->data + i * sizeof narrow, sizeof narrow);
+        wide[i] = narrow;
+    }
+    *bytes = (struct cs_bytes){n * sizeof *wide, (const unsigned char *)wide};
+    return CS_OK;
+}
+
 static enum cs_status find_output(void *context, const char *name, const json_t *output, struct cs_bytes *bytes) {
     struct job *job = context;
     struct cs_view view;
     CS_REQUIRE(strncmp(name, "out.", 4) == 0, CS_BAD_FILE, "golden file: output \"%s\" does not start with \"out.\"", name);
     CS_TRY(cs_steps_value(&job->run, param_of(name + 4), &view));
     CS_TRY(has_layout(name, output, &view));
-    return cs_bytes_of_view(&job->golden->arena, job->golden->device, &view, bytes);
+    CS_TRY(cs_bytes_of_view(&job->golden->arena, job->golden->device, &view, bytes));
+    return view.dtype == CS_I16 ? widen(&job->golden->arena, bytes) : CS_OK;
 }
 
 /* ---- a case ---- */
@@ -203,8 +263,9 @@ static bool selects(const struct step_op *row, const char *op, const json_t *jso
     if (!cs_text_equal(row->op, op)) return false;
     if (!row->key) return true;
     if (!cs_text_equal(row->key, "in")) {
-        const char *text = cs_golden_string(json_object_get(json, "params"), row->key);
-        return text && cs_text_equal(text, row->value);
+        const json_t *given = json_object_get(json_object_get(json, "params"), row->key);
+        if (json_is_real(given)) return json_real_value(given) == strtod(row->value, NULL);
+        return json_is_string(given) && cs_text_equal(json_string_value(given), row->value);
     }
     size_t i;
     const json_t *input;
@@ -224,6 +285,8 @@ static enum cs_status table_of(const struct job *job, const struct cs_step_table
     return CS_OK;
 }
 
+static const char *op_of(const struct job *job) { return cs_golden_string(job->golden->json, "op"); }
+
 /* Blocks that share a scale: square ones of weights, or groups along K. */
 static void set_blocks(struct job *job) {
     job->run.block[0] = job->run.block[1] = integer_or(job->params, "block", 0);
@@ -241,6 +304,7 @@ static enum cs_status run_table(struct job *job, unsigned facts) {
     job->run.unpadded[0] = integer_or(job->params, "I_unpadded", INT64_MAX);
     job->run.unpadded[1] = integer_or(job->params, "H_unpadded", INT64_MAX);
     set_blocks(job);
+    if (strstr(op_of(job), "arlin")) job->run.facts |= marlin_facts(job, &job->run);
     CS_TRY(cs_steps_run(&job->run, table->steps, table->n_steps));
     const struct cs_golden_outputs outputs = {job->golden, job->file, find_output, job};
     return cs_golden_compare_outputs(&outputs);

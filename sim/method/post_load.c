@@ -17,14 +17,14 @@ enum cs_status cs_steps_find(struct cs_post_load *run, const char *name, struct 
     struct cs_slot *slot = cs_module_slot(run->module, name);
     CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s: post-load needs a parameter \"%s\", which the module does not have",
                run->module->spec->name, name);
-    return cs_steps_set(run, name, &slot->param->view, value);
+    return cs_steps_set(run, slot->name, &slot->param->view, value);
 }
 
 enum cs_status cs_steps_set(struct cs_post_load *run, const char *name, const struct cs_view *view, struct cs_working **value) {
     struct cs_working *kept = find(run, name);
     CS_REQUIRE(kept || run->n_values < CS_MOST_VALUES, CS_UNSUPPORTED, "%s: post-load touches more than %d values", run->module->spec->name, CS_MOST_VALUES);
     if (!kept) kept = &run->values[run->n_values++];
-    *kept = (struct cs_working){name, *view};
+    *kept = (struct cs_working){name, *view}; /* names live as long as steps and slots */
     if (value) *value = kept;
     return CS_OK;
 }

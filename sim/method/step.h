@@ -28,6 +28,7 @@ enum cs_step_kind {
 };
 
 enum { CS_CHAIN = 4 };
+#define CS_PER_GROUP INT64_MIN
 
 /* What steps depend on, beside the values. */
 enum cs_fact {
@@ -41,6 +42,10 @@ enum cs_fact {
     CS_FACT_UE8M0 = 128,  /* scales are rounded up to powers of two */
     CS_FACT_DOWN = 256,   /* scales are rounded down to powers of two */
     CS_FACT_GROUPED_W2 = 512, /* GROUPED, for w2 */
+    CS_FACT_H128 = 1024,      /* H is a multiple of 128 */
+    CS_FACT_8BIT = 2048,      /* integer weights of 8 bits, not 4 */
+    CS_FACT_BLOCK = 4096,     /* scales of blocks, not of tensors */
+    CS_FACT_ZERO_POINT = 8192,
 };
 
 struct cs_step_table {
@@ -62,7 +67,7 @@ struct cs_step {
     int dim;
     int64_t at;
     bool by_halves;       /* gated: each half of the second last dimension on its own */
-    int64_t multiple[2];  /* PAD: rows and columns; 0: as they are */
+    int64_t multiple[2];  /* PAD: rows and columns; 0: as they are; -n: a n-th of the run's alignment; CS_PER_GROUP: its groups */
     const struct cs_step_table *table;
     const char *const *paths; /* side paths, NULL at the end: one tensor, counted once */
 };
@@ -78,6 +83,7 @@ struct cs_post_load {
     unsigned facts;
     int64_t block[2];    /* rows and columns that share a scale, where sizes alone do not say; 0: they do */
     int64_t experts;
+    int64_t alignment;   /* of I, where it depends on the group */
     int64_t unpadded[2]; /* ZERO: I and H before rounding */
     size_t n_values;
     struct cs_working values[CS_MOST_VALUES];

@@ -74,7 +74,13 @@ static enum cs_status split_halves(struct cs_view *view, int64_t halves) {
     return CS_OK;
 }
 
-static int64_t round_up(int64_t extent, int64_t multiple) { return multiple ? (extent + multiple - 1) / multiple * multiple : extent; }
+static int64_t round_up(const struct cs_post_load *run, int64_t extent, int64_t multiple) {
+    if (multiple == CS_PER_GROUP)
+        multiple = run->block[1] > 0 ? run->alignment / run->block[1] : 0;
+    else if (multiple < 0)
+        multiple = run->alignment / -multiple;
+    return multiple > 0 ? (extent + multiple - 1) / multiple * multiple : extent;
+}
 
 static enum cs_status fill(struct cs_rank *rank, const char *who, const struct cs_view *view, double value) {
     struct cs_fill fill = {.view = *view};
@@ -97,8 +103,8 @@ enum cs_status cs_step_pad(struct cs_post_load *run, const struct cs_step *step)
     int64_t halves = halves_of(run, step), shape[CS_NDIM];
     CS_TRY(split_halves(&from, halves));
     for (int d = 0; d < value->view.ndim; d++) shape[d] = value->view.shape[d];
-    shape[1] = round_up(shape[1] / halves, step->multiple[0]) * halves;
-    if (value->view.ndim > 2) shape[2] = round_up(shape[2], step->multiple[1]);
+    shape[1] = round_up(run, shape[1] / halves, step->multiple[0]) * halves;
+    if (value->view.ndim > 2) shape[2] = round_up(run, shape[2], step->multiple[1]);
     CS_TRY(cs_view_make(&layout, NULL, value->view.dtype, value->view.ndim, shape));
     if (cs_view_same_shape(&layout, &value->view)) return CS_OK;
     CS_TRY(cs_rank_allocate(run->module->rank, &layout, step->param, &result));

@@ -29,6 +29,7 @@ static enum cs_status factor(struct cs_post_load *run, const char *word, size_t 
     int dim = atoi(dot + 1);
     struct cs_view view;
     CS_TRY(cs_steps_value(run, name, &view));
+    if (dim < 0) dim += view.ndim;
     CS_REQUIRE(dim >= 0 && dim < view.ndim, CS_BAD_SHAPE, "%s has no dimension %d", name, dim);
     *extent = view.shape[dim];
     return CS_OK;
