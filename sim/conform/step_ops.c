@@ -18,6 +18,10 @@ static const struct step_op {
     {"torch.from_float8_e8m0fnu",                                           "cast_from_e8m0",                  NULL, NULL},
     {"torch.to_float8_e4m3fn",                                              "cast_to_e4m3",                    NULL, NULL},
     {"torch.to_float8_e8m0fnu",                                             "cast_to_e8m0",                    NULL, NULL},
+    {"triton.downcast_to_mxfp_torch.fp4",                                   "triton_down_fp4",                 NULL, NULL},
+    {"triton.downcast_to_mxfp_torch.fp8",                                   "triton_down_fp8",                 NULL, NULL},
+    {"triton.upcast_from_mxfp_torch",                                       "triton_up_fp4",                   "fmt", "fp4"},
+    {"triton.upcast_from_mxfp_torch",                                       "triton_up",                       NULL, NULL},
     {"vllm.OnlineMoEMethodBase._zero_padding",                              "online_zero_padding",             NULL, NULL},
     {"vllm.QuantFP8.dynamic_per_token",                                     "quantise_token",                  NULL, NULL},
     {"vllm.QuantFP8.static_per_tensor",                                     "quantise_static",                 NULL, NULL},
@@ -29,6 +33,10 @@ static const struct step_op {
     {"vllm._swizzle_mxfp4.sm90",                                            "triton_swizzle_hopper",           NULL, NULL},
     {"vllm._upcast_e8m0_to_fp32",                                           "upcast_e8m0",                     NULL, NULL},
     {"vllm._zero_intermediate_padding",                                     "bf16_zero_intermediate",          NULL, NULL},
+    {"vllm.align_fp4_moe_hidden_dim_for_fi",                                "nvfp4_align_hidden",              NULL, NULL},
+    {"vllm.align_fp4_moe_weights_for_fi",                                   "nvfp4_align_intermediate",        NULL, NULL},
+    {"vllm.align_moe_weights_for_fi",                                       "fp8_align",                       NULL, NULL},
+    {"vllm.align_mxfp8_moe_weights_for_fi_trtllm",                          "mxfp8_align",                     NULL, NULL},
     {"vllm.awq_to_marlin_zero_points",                                      "marlin_zeros_awq",                NULL, NULL},
     {"vllm.break_fp4_bytes",                                                "unpack_e2m1",                     NULL, NULL},
     {"vllm.cast_to_fp4",                                                    "cast_to_e2m1",                    NULL, NULL},
@@ -176,6 +184,8 @@ static unsigned stated_facts(const json_t *params) {
     if (!is_false(params, "gated") && !is_false(params, "is_act_and_mul") && integer_or(params, "shards", 2) == 2) facts |= CS_FACT_GATED;
     if (is_true(params, "is_a_8bit")) facts |= CS_FACT_A8;
     if (is_true(params, "use_ue8m0")) facts |= CS_FACT_UE8M0;
+    const char *mode = cs_golden_string(params, "mode");
+    if (mode && cs_text_equal(mode, "ROUND_DOWN")) facts |= CS_FACT_DOWN;
     return facts;
 }
 
@@ -188,8 +198,8 @@ static unsigned marlin_facts(const struct job *job, struct cs_post_load *run) {
     if (mode && strncmp(mode, "block", 5) == 0) group = strtoll(mode + 5, NULL, 10);
     run->block[0] = run->block[1] = mode && group ? group : 0;
     if (is_integer && group > 0) run->block[1] = group;
-    run->alignment = group > 64 ? group : 64;
-    int64_t padded = (intermediate + run->alignment - 1) / run->alignment * run->alignment;
+    run->alignment[0] = cs_marlin_intermediate(1, group);
+    int64_t padded = cs_marlin_intermediate(intermediate, group);
     int64_t size_k = integer_or(params, "size_k", is_integer ? intermediate : hidden);
     unsigned facts = hidden % 128 == 0 ? CS_FACT_H128 : 0;
     if (group && cs_marlin_is_grouped(group, size_k, is_a8)) facts |= CS_FACT_GROUPED;
@@ -209,6 +219,7 @@ static unsigned facts_of(const struct job *job) {
     for (size_t i = 0; i < job->layer.module.n_slots; i++) {
         enum cs_dtype dtype = job->layer.module.slots[i].param->view.dtype;
         if (dtype == CS_F16) facts |= CS_FACT_HALF;
+        if (cs_text_equal(job->layer.module.slots[i].name, "w13_weight_scale") && job->layer.module.slots[i].param->view.ndim == 2) facts |= CS_FACT_FLAT;
         if (dtype == CS_E8M0) facts |= CS_FACT_E8M0;
         if (cs_text_equal(job->layer.module.slots[i].name, "w13_qzeros")) facts |= CS_FACT_ZERO_POINT;
         if (cs_text_equal(job->layer.module.slots[i].name, "w13_bias")) facts |= CS_FACT_BIAS;
@@ -287,11 +298,14 @@ static enum cs_status table_of(const struct job *job, const struct cs_step_table
 
 static const char *op_of(const struct job *job) { return cs_golden_string(job->golden->json, "op"); }
 
-/* Blocks that share a scale: square ones of weights, or groups along K. */
-static void set_blocks(struct job *job) {
+/* Blocks that share a scale (square ones of weights, or groups along K), and alignments. */
+static void set_sizes(struct job *job) {
     job->run.block[0] = job->run.block[1] = integer_or(job->params, "block", 0);
     int64_t group = integer_or(job->params, "gran_k", 0);
     if (group) job->run.block[0] = 1, job->run.block[1] = group;
+    int64_t align = integer_or(job->params, "align", 0);
+    job->run.alignment[0] = integer_or(job->params, "min_alignment", align);
+    job->run.alignment[1] = integer_or(job->params, "hidden_alignment", align);
 }
 
 static enum cs_status run_table(struct job *job, unsigned facts) {
@@ -303,7 +317,7 @@ static enum cs_status run_table(struct job *job, unsigned facts) {
     job->run.experts = integer_or(job->params, "groups", integer_or(job->params, "E", 1));
     job->run.unpadded[0] = integer_or(job->params, "I_unpadded", INT64_MAX);
     job->run.unpadded[1] = integer_or(job->params, "H_unpadded", INT64_MAX);
-    set_blocks(job);
+    set_sizes(job);
     if (strstr(op_of(job), "arlin")) job->run.facts |= marlin_facts(job, &job->run);
     CS_TRY(cs_steps_run(&job->run, table->steps, table->n_steps));
     const struct cs_golden_outputs outputs = {job->golden, job->file, find_output, job};

@@ -180,3 +180,40 @@ static const struct cs_step merge_halves[] = {
     CS_DO_WHEN(CS_FACT_GATED), CS_DO_UPDATE("w", "w as f16 * scales as f16 * inverse max -448 min 448"),
 };
 CS_TABLE(merge_halves);
+/* Triton's reference: 32 numbers share a scale; ROUND_DOWN takes the power of two below what would just fit, the
+ * other mode the one above. Halfway e2m1 numbers go away from zero. */
+static const struct cs_step triton_down_fp8[] = {
+    CS_DO_BLOCK(1, 32),
+    CS_DO_MAXIMUM("amax", CS_F32, "x/32", "x abs"),
+    CS_DO_UNLESS(CS_FACT_DOWN), CS_DO_MAP("s", CS_U8, "amax / 448 plus 0x7fffff right 23"),
+    CS_DO_WHEN(CS_FACT_DOWN),   CS_DO_MAP("s", CS_U8, "amax / 448 right 23"),
+    CS_DO_MAP("inverse", CS_F32, "s left 23 into 1 drop 0x7f800000"),
+    CS_DO_MAP("y", CS_E4M3, "x * inverse"),
+};
+CS_TABLE(triton_down_fp8);
+static const struct cs_step triton_down_fp4[] = {
+    CS_DO_BLOCK(1, 32),
+    CS_DO_MAXIMUM("amax", CS_F32, "x/32", "x abs"),
+    CS_DO_UNLESS(CS_FACT_DOWN), CS_DO_MAP("s", CS_U8, "amax / 6 plus 0x7fffff right 23"),
+    CS_DO_WHEN(CS_FACT_DOWN),   CS_DO_MAP("s", CS_U8, "amax / 6 right 23"),
+    CS_DO_MAP("inverse", CS_F32, "s left 23 into 1 drop 0x7f800000"),
+    CS_DO_MAP("y", CS_E2M1, "x * inverse and 0xffff0000 plus 1"),
+    CS_DO_VIEW("y", CS_U8),
+};
+CS_TABLE(triton_down_fp4);
+static const struct cs_step triton_up[] = {
+    CS_DO_BLOCK(1, 32),
+    CS_DO_MAP("power", CS_F32, "s left 23"),
+    CS_DO_MAP("y", CS_BF16, "x * power"),
+};
+CS_TABLE(triton_up);
+static const struct cs_step triton_up_fp4[] = {CS_DO_VIEW("x", CS_E2M1), CS_DO_CALL(triton_up)};
+CS_TABLE(triton_up_fp4);
+
+/* One shard of a linear layer: `w` its rows, `old` its scale, `scale` the largest of all. */
+static const struct cs_step merge_shard[] = {
+    CS_DO_MAP("inverse", CS_F32, "scale into 1"),
+    CS_DO_UNLESS(CS_FACT_CPU), CS_DO_MAP("old", CS_F32, "old as f16"),
+    CS_DO_UPDATE("w", "w as f16 * old as f16 * inverse max -448 min 448"),
+};
+CS_TABLE(merge_shard);

@@ -92,13 +92,21 @@ static enum cs_status call(struct cs_post_load *run, const struct cs_step *step)
     return cs_steps_run(run, step->table->steps, step->table->n_steps);
 }
 
+static enum cs_status set(struct cs_post_load *run, const struct cs_step *step) {
+    int64_t *numbers = step->dim ? run->block : run->alignment;
+    for (int i = 0; i < 2; i++)
+        if (step->multiple[i]) numbers[i] = step->multiple[i];
+    return CS_OK;
+}
+
 enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *steps, size_t n) {
     static enum cs_status (*const run_step[])(struct cs_post_load *, const struct cs_step *) = {
         [CS_STEP_RELAYOUT] = cs_step_relayout, [CS_STEP_CAST] = cs_step_cast,       [CS_STEP_VIEW] = cs_step_view,
         [CS_STEP_RESHAPE] = cs_step_reshape,   [CS_STEP_SELECT] = cs_step_select,   [CS_STEP_TAKE] = cs_step_take,
         [CS_STEP_PAD] = cs_step_pad,           [CS_STEP_ZERO] = cs_step_zero,       [CS_STEP_MAP] = cs_step_map,
         [CS_STEP_UPDATE] = cs_step_update,     [CS_STEP_MAXIMUM] = cs_step_maximum, [CS_STEP_CALL] = call,
-        [CS_STEP_REPLACE] = replace,           [CS_STEP_CONFIG] = config,           [CS_STEP_CONSTANT] = constant,
+        [CS_STEP_SET] = set,                   [CS_STEP_REPLACE] = replace,         [CS_STEP_CONFIG] = config,
+        [CS_STEP_CONSTANT] = constant,
     };
     for (size_t i = 0; i < n; i++) {
         const struct cs_step *step = &steps[i];

@@ -3,6 +3,24 @@
 
 bool cs_marlin_is_grouped(int64_t group, int64_t size_k, bool is_a8) { return group != -1 && group < size_k && !is_a8; }
 
+static int64_t round_up(int64_t extent, int64_t multiple) { return (extent + multiple - 1) / multiple * multiple; }
+
+static int64_t common_multiple(int64_t a, int64_t b) {
+    int64_t multiple = a;
+    while (b > 0 && multiple % b) multiple += a;
+    return multiple;
+}
+
+int64_t cs_marlin_intermediate(int64_t intermediate, int64_t group) { return round_up(intermediate, common_multiple(64, group)); }
+
+void cs_marlin_pad(int64_t group, int64_t *n, int64_t *k) {
+    int64_t n_64 = round_up(*n, 64), k_128 = round_up(*k, common_multiple(128, group));
+    int64_t n_128 = round_up(*n, 128), k_64 = round_up(*k, common_multiple(64, group));
+    bool is_first = n_64 * k_128 <= n_128 * k_64;
+    *n = is_first ? n_64 : n_128;
+    *k = is_first ? k_128 : k_64;
+}
+
 /* ---- the functions alone, on one matrix ---- */
 
 /* s is [groups, N], or [E, groups, N]; a bias is one group. */

@@ -93,8 +93,8 @@ CS_TABLE(fp8_marlin_spread);
 static const struct cs_step fp8_marlin[] = {
     CS_DO_WHEN(CS_FACT_BLOCK),   CS_DO_CALL(fp8_marlin_spread_blocks),
     CS_DO_UNLESS(CS_FACT_BLOCK), CS_DO_CALL(fp8_marlin_spread),
-    CS_DO_PAD_HALVES("w13_weight", -1, 0, 0), CS_DO_PAD_HALVES("w13_weight_scale", -1, 0, 0),
-    CS_DO_PAD("w2_weight", 0, -1, 0),         CS_DO_PAD("w2_weight_scale", 0, CS_PER_GROUP, 0),
+    CS_DO_PAD_HALVES("w13_weight", CS_OF_I(1), 0, 0), CS_DO_PAD_HALVES("w13_weight_scale", CS_OF_I(1), 0, 0),
+    CS_DO_PAD("w2_weight", 0, CS_OF_I(1), 0),         CS_DO_PAD("w2_weight_scale", 0, CS_PER_GROUP, 0),
     MARLIN8("w13_weight"), FP8_SCALES("w13_weight_scale", CS_FACT_GROUPED),
     MARLIN8("w2_weight"),  FP8_SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
 };
@@ -103,11 +103,11 @@ CS_TABLE(fp8_marlin);
 /* ---- int4 and int8, words along K ---- */
 
 static const struct cs_step wna16_marlin_weights4[] = {
-    CS_DO_PAD_HALVES("w13_weight", -1, 0, 0), CS_DO_PAD("w2_weight", 0, -8, 0), MARLIN4("w13_weight"), MARLIN4("w2_weight"),
+    CS_DO_PAD_HALVES("w13_weight", CS_OF_I(1), 0, 0), CS_DO_PAD("w2_weight", 0, CS_OF_I(8), 0), MARLIN4("w13_weight"), MARLIN4("w2_weight"),
 };
 CS_TABLE(wna16_marlin_weights4);
 static const struct cs_step wna16_marlin_weights8[] = {
-    CS_DO_PAD_HALVES("w13_weight", -1, 0, 0), CS_DO_PAD("w2_weight", 0, -4, 0), MARLIN8("w13_weight"), MARLIN8("w2_weight"),
+    CS_DO_PAD_HALVES("w13_weight", CS_OF_I(1), 0, 0), CS_DO_PAD("w2_weight", 0, CS_OF_I(4), 0), MARLIN8("w13_weight"), MARLIN8("w2_weight"),
 };
 CS_TABLE(wna16_marlin_weights8);
 /* Zero points [E, N/8, groups] in words. */
@@ -115,17 +115,17 @@ CS_TABLE(wna16_marlin_weights8);
     CS_DO_TAKE("packed", name), CS_DO_RELAYOUT("packed", "transpose"), CS_DO_RESHAPE("packed", name ".0 " name ".2 " name ".1"), \
         CS_DO_CALL(marlin_zeros_packed), CS_DO_TAKE(name, "packed")
 static const struct cs_step wna16_marlin_zeros[] = {
-    CS_DO_PAD_HALVES("w13_qzeros", -8, 0, 0), CS_DO_PAD("w2_qzeros", 0, CS_PER_GROUP, 0), ZEROS("w13_qzeros"), ZEROS("w2_qzeros"),
+    CS_DO_PAD_HALVES("w13_qzeros", CS_OF_I(8), 0, 0), CS_DO_PAD("w2_qzeros", 0, CS_PER_GROUP, 0), ZEROS("w13_qzeros"), ZEROS("w2_qzeros"),
 };
 CS_TABLE(wna16_marlin_zeros);
 static const struct cs_step wna16_marlin_biases[] = {
-    CS_DO_PAD_HALVES("w13_bias", -1, 0, 0), CS_DO_CALL(marlin_biases),
+    CS_DO_PAD_HALVES("w13_bias", CS_OF_I(1), 0, 0), CS_DO_CALL(marlin_biases),
 };
 CS_TABLE(wna16_marlin_biases);
 static const struct cs_step wna16_marlin[] = {
     CS_DO_UNLESS(CS_FACT_8BIT), CS_DO_CALL(wna16_marlin_weights4),
     CS_DO_WHEN(CS_FACT_8BIT),   CS_DO_CALL(wna16_marlin_weights8),
-    CS_DO_PAD_HALVES("w13_weight_scale", -1, 0, 0), SCALES("w13_weight_scale", CS_FACT_GROUPED),
+    CS_DO_PAD_HALVES("w13_weight_scale", CS_OF_I(1), 0, 0), SCALES("w13_weight_scale", CS_FACT_GROUPED),
     CS_DO_PAD("w2_weight_scale", 0, CS_PER_GROUP, 0), SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
     CS_DO_WHEN(CS_FACT_ZERO_POINT), CS_DO_CALL(wna16_marlin_zeros),
     CS_DO_WHEN(CS_FACT_BIAS),       CS_DO_CALL(wna16_marlin_biases),

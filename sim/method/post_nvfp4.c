@@ -20,26 +20,20 @@ CS_TABLE(nvfp4_scales_global);
 /* ---- padding ---- */
 
 static const struct cs_step nvfp4_align_hidden[] = {
-    CS_DO_PAD("w13_weight", 0, 128, 0), CS_DO_PAD("w13_weight_scale", 0, 16, 0),
-    CS_DO_PAD("w2_weight", 256, 0, 0),  CS_DO_PAD("w2_weight_scale", 256, 0, 0),
+    CS_DO_PAD("w13_weight", 0, CS_OF_H(2), 0), CS_DO_PAD("w13_weight_scale", 0, CS_OF_H(16), 0),
+    CS_DO_PAD("w2_weight", CS_OF_H(1), 0, 0),  CS_DO_PAD("w2_weight_scale", CS_OF_H(1), 0, 0),
 };
 CS_TABLE(nvfp4_align_hidden);
-/* Gated: 64, per half; else 128. */
-static const struct cs_step nvfp4_align_64[] = {
-    CS_DO_PAD_HALVES("w13_weight", 64, 0, 0), CS_DO_PAD_HALVES("w13_weight_scale", 64, 0, 0),
-    CS_DO_PAD("w2_weight", 0, 32, 0),         CS_DO_PAD("w2_weight_scale", 0, 4, 0),
-};
-CS_TABLE(nvfp4_align_64);
-static const struct cs_step nvfp4_align_128[] = {
-    CS_DO_PAD("w13_weight", 128, 0, 0), CS_DO_PAD("w13_weight_scale", 128, 0, 0),
-    CS_DO_PAD("w2_weight", 0, 64, 0),   CS_DO_PAD("w2_weight_scale", 0, 8, 0),
-};
-CS_TABLE(nvfp4_align_128);
 static const struct cs_step nvfp4_align_intermediate[] = {
-    CS_DO_WHEN(CS_FACT_GATED),   CS_DO_CALL(nvfp4_align_64),
-    CS_DO_UNLESS(CS_FACT_GATED), CS_DO_CALL(nvfp4_align_128),
+    CS_DO_PAD_HALVES("w13_weight", CS_OF_I(1), 0, 0), CS_DO_PAD_HALVES("w13_weight_scale", CS_OF_I(1), 0, 0),
+    CS_DO_PAD("w2_weight", 0, CS_OF_I(2), 0),         CS_DO_PAD("w2_weight_scale", 0, CS_OF_I(16), 0),
 };
 CS_TABLE(nvfp4_align_intermediate);
+/* Gated: 64, per half; else 128. */
+static const struct cs_step nvfp4_alignments[] = {
+    CS_DO_WHEN(CS_FACT_GATED), CS_DO_ALIGN(64, 256), CS_DO_UNLESS(CS_FACT_GATED), CS_DO_ALIGN(128, 256),
+};
+CS_TABLE(nvfp4_alignments);
 
 /* ---- back ends ---- */
 
@@ -56,8 +50,7 @@ CS_TABLE(nvfp4_swap);
 /* Padding each half commutes with exchanging them, so the exchange is part of the shuffle. */
 static const struct cs_step nvfp4_trtllm[] = {
     CS_DO_CALL(nvfp4_scales_global),
-    CS_DO_CALL(nvfp4_align_hidden),
-    CS_DO_CALL(nvfp4_align_intermediate),
+    CS_DO_CALL(nvfp4_alignments), CS_DO_CALL(nvfp4_align_hidden), CS_DO_CALL(nvfp4_align_intermediate),
     CS_DO_WHEN(CS_FACT_GATED),   CS_DO_RELAYOUT("w13_weight", "swap_gated_shuffle32"),
     CS_DO_WHEN(CS_FACT_GATED),   CS_DO_RELAYOUT("w13_weight_scale", "swap_gated_shuffle32", "swizzle_128x4"),
     CS_DO_UNLESS(CS_FACT_GATED), CS_DO_RELAYOUT("w13_weight", "shuffle32"),
@@ -70,7 +63,7 @@ CS_TABLE(nvfp4_trtllm);
 /* FLASHINFER_CUTLASS and FLASHINFER_B12X. */
 static const struct cs_step nvfp4_flashinfer_cutlass[] = {
     CS_DO_CALL(nvfp4_scales_global),
-    CS_DO_UNLESS(CS_FACT_GATED), CS_DO_CALL(nvfp4_align_128),
+    CS_DO_CALL(nvfp4_alignments), CS_DO_UNLESS(CS_FACT_GATED), CS_DO_CALL(nvfp4_align_intermediate),
     CS_DO_CALL(nvfp4_swap),
     CS_DO_CALL(nvfp4_swizzle_scales),
 };
@@ -78,14 +71,14 @@ CS_TABLE(nvfp4_flashinfer_cutlass);
 
 static const struct cs_step nvfp4_cutlass[] = {
     CS_DO_CALL(nvfp4_scales_per_expert),
-    CS_DO_UNLESS(CS_FACT_GATED), CS_DO_CALL(nvfp4_align_128),
+    CS_DO_CALL(nvfp4_alignments), CS_DO_UNLESS(CS_FACT_GATED), CS_DO_CALL(nvfp4_align_intermediate),
     CS_DO_CALL(nvfp4_swizzle_scales),
 };
 CS_TABLE(nvfp4_cutlass);
 
 static const struct cs_step nvfp4_cutedsl_batched[] = {
     CS_DO_CALL(nvfp4_scales_global),
-    CS_DO_UNLESS(CS_FACT_GATED), CS_DO_CALL(nvfp4_align_128),
+    CS_DO_CALL(nvfp4_alignments), CS_DO_UNLESS(CS_FACT_GATED), CS_DO_CALL(nvfp4_align_intermediate),
     CS_DO_CALL(nvfp4_swizzle_scales),
 };
 CS_TABLE(nvfp4_cutedsl_batched);
@@ -93,8 +86,7 @@ CS_TABLE(nvfp4_cutedsl_batched);
 static const struct cs_step nvfp4_cutedsl[] = {
     CS_DO_CALL(nvfp4_scales_global),
     CS_DO_CALL(nvfp4_swap),
-    CS_DO_CALL(nvfp4_align_intermediate),
-    CS_DO_CALL(nvfp4_align_hidden),
+    CS_DO_CALL(nvfp4_alignments), CS_DO_CALL(nvfp4_align_intermediate), CS_DO_CALL(nvfp4_align_hidden),
     CS_DO_WHEN(CS_FACT_GATED), CS_DO_RELAYOUT("w13_weight", "interleave64"),
     CS_DO_WHEN(CS_FACT_GATED), CS_DO_RELAYOUT("w13_weight_scale", "interleave64"),
     CS_DO_CALL(nvfp4_swizzle_scales),
@@ -104,7 +96,7 @@ CS_TABLE(nvfp4_cutedsl);
 /* Native B12X keeps gate before up. */
 static const struct cs_step nvfp4_b12x[] = {
     CS_DO_CALL(nvfp4_scales_per_expert),
-    CS_DO_CALL(nvfp4_align_intermediate),
+    CS_DO_CALL(nvfp4_alignments), CS_DO_CALL(nvfp4_align_intermediate),
     CS_DO_CALL(nvfp4_swizzle_scales),
 };
 CS_TABLE(nvfp4_b12x);

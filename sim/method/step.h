@@ -21,6 +21,7 @@ enum cs_step_kind {
     CS_STEP_UPDATE,   /* the same, in place */
     CS_STEP_MAXIMUM,  /* value := the largest results of the program, as dtype, with the shape in `shape` */
     CS_STEP_CALL,     /* the steps of another table */
+    CS_STEP_SET,      /* the run's alignments of I and H, or its blocks, become `multiple` */
     CS_STEP_GUARD,    /* the next step only under these facts */
     CS_STEP_REPLACE,  /* the parameter := value: replace_parameter */
     CS_STEP_CONFIG,   /* the quant config holds the parameter at path */
@@ -29,6 +30,9 @@ enum cs_step_kind {
 
 enum { CS_CHAIN = 4 };
 #define CS_PER_GROUP INT64_MIN
+#define CS_OF_I(n)   (-(n))
+#define CS_OF_H(n)   (-(n)-CS_OF_H_BASE)
+enum { CS_OF_H_BASE = 1 << 20 };
 
 /* What steps depend on, beside the values. */
 enum cs_fact {
@@ -46,6 +50,7 @@ enum cs_fact {
     CS_FACT_8BIT = 2048,      /* integer weights of 8 bits, not 4 */
     CS_FACT_BLOCK = 4096,     /* scales of blocks, not of tensors */
     CS_FACT_ZERO_POINT = 8192,
+    CS_FACT_FLAT = 16384, /* scales are [E, all the rest] */
 };
 
 struct cs_step_table {
@@ -67,7 +72,7 @@ struct cs_step {
     int dim;
     int64_t at;
     bool by_halves;       /* gated: each half of the second last dimension on its own */
-    int64_t multiple[2];  /* PAD: rows and columns; 0: as they are; -n: a n-th of the run's alignment; CS_PER_GROUP: its groups */
+    int64_t multiple[2];  /* PAD: rows and columns; 0: as they are; CS_OF_I(n), CS_OF_H(n): a n-th of the run's alignment; CS_PER_GROUP: its groups */
     const struct cs_step_table *table;
     const char *const *paths; /* side paths, NULL at the end: one tensor, counted once */
 };
@@ -83,7 +88,7 @@ struct cs_post_load {
     unsigned facts;
     int64_t block[2];    /* rows and columns that share a scale, where sizes alone do not say; 0: they do */
     int64_t experts;
-    int64_t alignment;   /* of I, where it depends on the group */
+    int64_t alignment[2]; /* of I and H, for PAD */
     int64_t unpadded[2]; /* ZERO: I and H before rounding */
     size_t n_values;
     struct cs_working values[CS_MOST_VALUES];
@@ -98,6 +103,9 @@ enum cs_status cs_steps_value(struct cs_post_load *run, const char *name, struct
 
 /* Marlin permutes scales in blocks of 64 columns when there are several groups along K, else in blocks of 32. */
 bool cs_marlin_is_grouped(int64_t group, int64_t size_k, bool is_a8);
+/* I as Marlin pads it for a group (-1 or 0: none), and N and K of a linear layer: the cheaper of two tiles. */
+int64_t cs_marlin_intermediate(int64_t intermediate, int64_t group);
+void cs_marlin_pad(int64_t group, int64_t *n, int64_t *k);
 
 /* Tables that several post-loads call, and that upstream has as functions; sorted by name. */
 extern const struct cs_step_table *const cs_step_tables[];

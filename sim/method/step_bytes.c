@@ -76,9 +76,11 @@ static enum cs_status split_halves(struct cs_view *view, int64_t halves) {
 
 static int64_t round_up(const struct cs_post_load *run, int64_t extent, int64_t multiple) {
     if (multiple == CS_PER_GROUP)
-        multiple = run->block[1] > 0 ? run->alignment / run->block[1] : 0;
+        multiple = run->block[1] > 0 ? run->alignment[0] / run->block[1] : 0;
+    else if (multiple < -CS_OF_H_BASE)
+        multiple = run->alignment[1] / (-multiple - CS_OF_H_BASE);
     else if (multiple < 0)
-        multiple = run->alignment / -multiple;
+        multiple = run->alignment[0] / -multiple;
     return multiple > 0 ? (extent + multiple - 1) / multiple * multiple : extent;
 }
 

@@ -33,6 +33,10 @@
 #define CS_DO_CALL(of)                         {.kind = CS_STEP_CALL, .table = &cs_table_##of}
 /* A table that post-loads call by name: static const struct cs_step NAME[] stands before it. */
 #define CS_TABLE(id) const struct cs_step_table cs_table_##id = {#id, id, CS_COUNT(id)}
+/* What PAD rounds I and H up to; 0: as it was. */
+#define CS_DO_ALIGN(i, h)      {.kind = CS_STEP_SET, .multiple = {i, h}}
+/* Elements that share a scale: rows, columns. */
+#define CS_DO_BLOCK(rows, columns) {.kind = CS_STEP_SET, .dim = 1, .multiple = {rows, columns}}
 /* The next step only when, or unless, all of these facts hold. */
 #define CS_DO_WHEN(facts)   {.kind = CS_STEP_GUARD, .when = facts}
 #define CS_DO_UNLESS(facts) {.kind = CS_STEP_GUARD, .unless = facts}
