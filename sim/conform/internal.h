@@ -156,6 +156,8 @@ cs_golden_check *cs_golden_row_op(const char *op);
 /* ---- layouts: operations that are tables of post-load steps (step_ops.c) ---- */
 
 cs_golden_check *cs_golden_step_op(const char *op);
+/* Those that the host computes (scalar_ops.c). */
+cs_golden_check *cs_golden_scalar_op(const char *op);
 
 /* ---- loaders ---- */
 

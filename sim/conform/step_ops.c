@@ -111,6 +111,7 @@ static const struct step_op {
     {"vllm.unquantized.FLASHINFER_TRTLLM",                                  "bf16_trtllm_w13",                 "half", "w13"},
     {"vllm.unquantized.FLASHINFER_TRTLLM",                                  "bf16_trtllm_w2",                  "half", "w2"},
     {"vllm.unquantized.FLASHINFER_TRTLLM",                                  "bf16_trtllm",                     NULL, NULL},
+    {"vllm.requantize_with_max_scale",                                      "merge_shard",                     NULL, NULL},
 };
 
 /* What captured files call a parameter. */
@@ -308,6 +309,17 @@ static void set_sizes(struct job *job) {
     job->run.alignment[1] = integer_or(job->params, "hidden_alignment", align);
 }
 
+/* The merge of a fused linear layer is no table: its shards have rows of their own numbers. */
+static enum cs_status run_steps(struct job *job, const struct cs_step_table *table) {
+    const json_t *list = json_object_get(job->params, "logical_widths");
+    size_t n = json_array_size(list);
+    if (!list) return cs_steps_run(&job->run, table->steps, table->n_steps);
+    int64_t *widths = CS_NEW_ARRAY(&job->golden->arena, int64_t, n + 1);
+    CS_REQUIRE(widths, CS_NO_MEMORY, "no memory for %zu widths", n);
+    CS_TRY(cs_golden_integers(list, "logical_widths", n, widths));
+    return cs_merge_linear(&job->run, widths, n);
+}
+
 static enum cs_status run_table(struct job *job, unsigned facts) {
     const struct cs_step_table *table;
     CS_TRY(cs_golden_object(job->golden->json, "params", &job->params));
@@ -319,7 +331,7 @@ static enum cs_status run_table(struct job *job, unsigned facts) {
     job->run.unpadded[1] = integer_or(job->params, "H_unpadded", INT64_MAX);
     set_sizes(job);
     if (strstr(op_of(job), "arlin")) job->run.facts |= marlin_facts(job, &job->run);
-    CS_TRY(cs_steps_run(&job->run, table->steps, table->n_steps));
+    CS_TRY(run_steps(job, table));
     const struct cs_golden_outputs outputs = {job->golden, job->file, find_output, job};
     return cs_golden_compare_outputs(&outputs);
 }

@@ -66,8 +66,10 @@ struct cs_rounding cs_mxfp4_rounding(const char *upstream, enum cs_platform plat
 /* ---- rules of single back ends ---- */
 
 /* Source: vllm fused_moe/oracle/unquantized.py. */
+int64_t cs_aiter_alignment(int64_t intermediate) { return intermediate <= 192 ? 64 : 128; }
+
 enum cs_status cs_round_unquantized_aiter(struct cs_sizes *sizes) {
-    sizes->intermediate = up(sizes->intermediate, sizes->intermediate <= 192 ? 64 : 128);
+    sizes->intermediate = up(sizes->intermediate, cs_aiter_alignment(sizes->intermediate));
     return CS_OK;
 }
 
@@ -115,9 +117,10 @@ static enum cs_status refine(struct cs_sizes *sizes) {
 
 static enum cs_status take_whole_blocks(struct cs_sizes *sizes) {
     int64_t block = sizes->block[0];
-    bool is_allowed = sizes->intermediate_full % block == 0 && sizes->hidden % block == 0 && sizes->ep == 1 && !(sizes->options & CS_WITH_BIAS);
+    bool is_allowed = sizes->intermediate_full % block == 0 && sizes->hidden % block == 0 && sizes->ep == 1 &&
+                      !(sizes->options & (CS_WITH_BIAS | CS_WITH_LORA));
     CS_REQUIRE(is_allowed, CS_BAD_VALUE,
-               "block-aligned FP8 sharding needs sizes that are multiples of %" PRId64 ", no expert parallelism and no bias: hidden %" PRId64
+               "block-aligned FP8 sharding needs sizes that are multiples of %" PRId64 ", no expert parallelism, no bias and no LoRA: hidden %" PRId64
                ", intermediate %" PRId64, block, sizes->hidden, sizes->intermediate_full);
     sizes->intermediate = up(sizes->intermediate, block);
     sizes->shards_whole_blocks = true;

@@ -13,6 +13,7 @@ struct cs_rounding cs_mxfp4_rounding(const char *upstream, enum cs_platform plat
 enum cs_status cs_all2all_round(enum cs_all2all all2all, int64_t hidden, int64_t *rounded);
 
 /* Rules of single back ends, for their rows. */
+int64_t cs_aiter_alignment(int64_t intermediate);
 enum cs_status cs_round_unquantized_aiter(struct cs_sizes *sizes);
 enum cs_status cs_round_fp8_block(struct cs_sizes *sizes);         /* kernels want whole blocks */
 enum cs_status cs_round_fp8_block_refined(struct cs_sizes *sizes); /* kernels take a finer grid of scales */

@@ -107,6 +107,26 @@ bool cs_marlin_is_grouped(int64_t group, int64_t size_k, bool is_a8);
 int64_t cs_marlin_intermediate(int64_t intermediate, int64_t group);
 void cs_marlin_pad(int64_t group, int64_t *n, int64_t *k);
 
+/* ---- rules over scalars that upstream reads back to the host ---- */
+
+/* A fused linear layer: shards of `widths` rows of the value "w", each with its scale in "scales". Rows are quantised anew by the largest
+ * scale, "scale"; not at all when the last scale was never loaded (−448 and below) or when there is only one. Source: vllm
+ * quantization/utils/w8a8_utils.py, requantize_with_max_scale. */
+enum cs_status cs_merge_linear(struct cs_post_load *run, const int64_t *widths, size_t n);
+
+/* KV-cache scales of an attention layer: k, v, q, prob as loaded (−1: absent) become device scalars, Python floats (k, v, q) and host copies
+ * (k, v); what a rule leaves alone keeps its value. CS_BAD_VALUE where upstream asserts, before anything changes. Source: vllm
+ * quantization/kv_cache.py. */
+struct cs_kv_rule {
+    bool is_quantised, is_per_token_head, is_fnuz;
+};
+struct cs_kv_scales {
+    float device[4], number[3], host[2];
+    bool is_loaded; /* the parameters are still there */
+};
+enum cs_status cs_kv_rule_parse(const char *cache_dtype, bool is_fnuz, struct cs_kv_rule *rule);
+enum cs_status cs_kv_scales_take(const struct cs_kv_rule *rule, const float loaded[4], struct cs_kv_scales *scales);
+
 /* Tables that several post-loads call, and that upstream has as functions; sorted by name. */
 extern const struct cs_step_table *const cs_step_tables[];
 extern const size_t cs_n_step_tables;
