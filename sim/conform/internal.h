@@ -219,8 +219,11 @@ enum cs_status cs_golden_layer_config(const struct cs_golden_case *golden, struc
 /* Sizes and parameters as created (loader_params.c). */
 enum cs_status cs_golden_compare_layer(const struct cs_golden_case *golden, const struct cs_layer_config *config, const struct cs_layer *layer);
 
-cs_golden_check cs_golden_loader_case;
+enum cs_status cs_golden_compare_sizes(const struct cs_golden_case *golden, const struct cs_sizes *sizes);
+
+cs_golden_check cs_golden_loader_case, cs_golden_loader_reload;
+/* NULL for an entry whose method or back end we do not have. */
+cs_golden_check *cs_golden_loader_check(const json_t *json);
 void cs_golden_judge_rounding(struct cs_conform_run *run, const char *file, const json_t *root, struct cs_arena *arena);
-bool cs_golden_loader_is_supported(const json_t *json);
 
 #endif

@@ -58,6 +58,18 @@ static const struct captured captures[] = {
     {"quark_mxfp4",           "quark-w4afp8-static",    "quark_mx",            "per_expert_quark_mx",         CS_STATIC_INPUT, 4, 0,  NO_DEFECT},
     {"quark_mxfp4",           "*",                      "quark_mx",            "per_expert_quark_mx",         0,               4, 0,  NO_DEFECT},
     {"quark_mxfp6",           "*",                      "quark_mx",            "per_expert_quark_mx",         0,               6, 0,  NO_DEFECT},
+    {"reload",                "reload-bf16-*",          "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
+    {"reload",                "reload-ct-fp8-static",   "fp8_tensor_ct",       "per_expert_fp8_tensor_ct",    CS_STATIC_INPUT, 0, 0,  NO_DEFECT},
+    {"reload",                "reload-ctwna16-channel-*", "ct_wna16",          "per_expert_ct_wna16",         CS_PER_CHANNEL,  4, 32, NO_DEFECT},
+    {"reload",                "reload-ctwna16-g32-*",   "ct_wna16",            "per_expert_ct_wna16",         0,               4, 32, NO_DEFECT},
+    {"reload",                "reload-eplb-*",          "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
+    {"reload",                "reload-fp8blk-*",        "fp8_block",           "per_expert_fp8_block",        0,               0, 0,  CS_DEFECT_BLOCK_LOADER_FILLS},
+    {"reload",                "reload-fp8pt-dynamic-*", "fp8_tensor",          "per_expert_fp8_tensor",       0,               0, 0,  NO_DEFECT},
+    {"reload",                "reload-fp8pt-static-*",  "fp8_tensor",          "per_expert_fp8_tensor",       CS_STATIC_INPUT, 0, 0,  NO_DEFECT},
+    {"reload",                "reload-gptoss-bf16-*",   "unquantized",         "gpt_oss_bf16_combined",       0,               0, 0,  NO_DEFECT},
+    {"reload",                "reload-gptoss-mx-*",     "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  NO_DEFECT},
+    {"reload",                "reload-mxfp4-gen-*",     "mxfp4",               "per_expert_mxfp4",            0,               0, 0,  NO_DEFECT},
+    {"reload",                "reload-nvfp4-mo-*",      "nvfp4_modelopt",      "per_expert_nvfp4_modelopt",   0,               0, 0,  NO_DEFECT},
     {"unquantized",           "bf16-fused3d-N-*",       "unquantized",         "fused_3d",                    0,               0, 0,  NO_DEFECT},
     {"unquantized",           "bf16-fused3d-T-*",       "unquantized",         "fused_3d_transposed",         0,               0, 0,  NO_DEFECT},
     {"unquantized",           "*",                      "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
@@ -108,9 +120,11 @@ static enum cs_status find_method(const json_t *json, struct cs_layer_config *co
 }
 
 /* A case has a layer's sizes; entries of other files may carry the same method's name. */
-bool cs_golden_loader_is_supported(const json_t *json) {
+cs_golden_check *cs_golden_loader_check(const json_t *json) {
     struct cs_layer_config config = {0};
-    return json_object_get(json, "dims") && find_method(json, &config) == CS_OK;
+    bool is_layer = json_object_get(json, "dims") && find_method(json, &config) == CS_OK;
+    if (!is_layer) return NULL;
+    return cs_text_equal(cs_golden_string(json, "method"), "reload") ? cs_golden_loader_reload : cs_golden_loader_case;
 }
 
 static enum cs_status small_integer(const json_t *json, const char *key, int64_t absent, int *number) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static enum cs_status compare_sizes(const struct cs_golden_case *golden, const struct cs_sizes *sizes) {
+enum cs_status cs_golden_compare_sizes(const struct cs_golden_case *golden, const struct cs_sizes *sizes) {
     const json_t *json;
     CS_TRY(cs_golden_object(golden->json, "sizes", &json));
     bool is_padded = json_is_true(json_object_get(json, "tp_shard_with_padding"));
@@ -98,7 +98,7 @@ static enum cs_status compare_params(const struct cs_golden_case *golden, const 
 }
 
 enum cs_status cs_golden_compare_layer(const struct cs_golden_case *golden, const struct cs_layer_config *config, const struct cs_layer *layer) {
-    CS_TRY(compare_sizes(golden, &config->sizes));
+    CS_TRY(cs_golden_compare_sizes(golden, &config->sizes));
     CS_TRY(compare_blocks(golden, &config->sizes));
     return compare_params(golden, layer, config->method->is_online);
 }
