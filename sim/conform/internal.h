@@ -158,6 +158,8 @@ cs_golden_check *cs_golden_row_op(const char *op);
 cs_golden_check *cs_golden_step_op(const char *op);
 /* Those that the host computes (scalar_ops.c). */
 cs_golden_check *cs_golden_scalar_op(const char *op);
+/* Those of the loader that most methods share (expert_ops.c). */
+cs_golden_check *cs_golden_expert_op(const char *op);
 
 /* ---- loaders ---- */
 

@@ -19,7 +19,8 @@ static cs_golden_check *check_of(const char *op) {
         if (cs_text_equal(module_ops[i].op, op)) return module_ops[i].check;
     cs_golden_check *check = cs_golden_row_op(op);
     if (!check) check = cs_golden_step_op(op);
-    return check ? check : cs_golden_scalar_op(op);
+    if (!check) check = cs_golden_scalar_op(op);
+    return check ? check : cs_golden_expert_op(op);
 }
 
 static enum cs_status judge_all(struct cs_conform_run *run, const json_t *index) {
