@@ -1,6 +1,5 @@
 /* loaders/rounding.json: a grid of (H, I) and, per platform and back end, what they are rounded to. */
 #include "sim/conform/internal.h"
-#include "sim/method/rounding.h"
 
 #include <string.h>
 

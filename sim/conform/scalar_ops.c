@@ -1,6 +1,5 @@
 /* Operations on numbers that the host computes: sizes, permutations as lists, scales of a KV cache. */
 #include "sim/conform/internal.h"
-#include "sim/method/rounding.h"
 
 #include <string.h>
 

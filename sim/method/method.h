@@ -6,6 +6,7 @@
 #define CS_METHOD_H
 
 #include "sim/method/layouts.h"
+#include "sim/method/rounding.h"
 #include "sim/method/step.h"
 #include "sim/model/model.h"
 
@@ -29,11 +30,6 @@ struct cs_method {
         int64_t group, block;   /* block: square */
         unsigned options;
     } usual;
-};
-
-/* Multiples to which a back end rounds I and H per rank; 0: unchanged. */
-struct cs_rounding {
-    int64_t intermediate, hidden;
 };
 
 struct cs_backend {

@@ -1,5 +1,5 @@
 /* Sizes: sharded first, then rounded. */
-#include "sim/method/rounding.h"
+#include "sim/method/method.h"
 
 #include <string.h>
 

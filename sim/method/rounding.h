@@ -2,7 +2,12 @@
 #ifndef CS_METHOD_ROUNDING_H
 #define CS_METHOD_ROUNDING_H
 
-#include "sim/method/method.h"
+#include "sim/model/model.h"
+
+/* Multiples to which a back end rounds I and H per rank; 0: unchanged. */
+struct cs_rounding {
+    int64_t intermediate, hidden;
+};
 
 enum cs_platform { CS_CUDA, CS_XPU, CS_CDNA3, CS_CDNA4, CS_N_PLATFORMS };
 
