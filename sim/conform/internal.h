@@ -113,6 +113,7 @@ struct cs_layer {
     const struct cs_loader *loader;
     bool *is_sent;              /* by route */
     bool has_agreed_scales;
+    bool is_patch;              /* what is sent is a sparse patch */
     int64_t n_calls, n_counted; /* loader calls, and elements that they counted, since opening */
 };
 
@@ -226,6 +227,8 @@ enum cs_status cs_golden_compare_sizes(const struct cs_golden_case *golden, cons
 cs_golden_check cs_golden_loader_case, cs_golden_loader_reload;
 /* NULL for an entry whose method or back end we do not have. */
 cs_golden_check *cs_golden_loader_check(const json_t *json);
+/* For an entry of errors.json (loader_errors.c). */
+cs_golden_check *cs_golden_loader_edge(const json_t *json);
 void cs_golden_judge_rounding(struct cs_conform_run *run, const char *file, const json_t *root, struct cs_arena *arena);
 
 #endif

@@ -1,5 +1,6 @@
 #include "sim/conform/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static enum cs_status make_rank(struct cs_layer *layer, const struct cs_layer_config *config) {
@@ -90,7 +91,7 @@ static enum cs_status load_slot(struct cs_layer *layer, const struct cs_route *r
                                 const struct cs_checkpoint_entry *entry, int64_t slot) {
     const struct cs_slot *param = cs_module_slot(&layer->module, route->param);
     CS_REQUIRE(param, CS_BAD_VALUE, "%s: there is no parameter %s", route->tensor, route->param);
-    struct cs_load_call call = {.module = &layer->module, .param = param->param, .loader = layer->loader, .row = route->row, .tensor = route->tensor, .expert = slot};
+    struct cs_load_call call = {.module = &layer->module, .param = param->param, .loader = layer->loader, .row = route->row, .tensor = route->tensor, .expert = slot, .is_patch = layer->is_patch};
     CS_TRY(cs_checkpoint_source(checkpoint, entry, &layer->rank.allocator, &call.source));
     CS_TRY(cs_load(&call));
     layer->n_calls += call.n_calls;
@@ -120,6 +121,13 @@ static const struct cs_route *find_route(const struct cs_layer *layer, const cha
     return NULL;
 }
 
+/* Biases that no parameter takes, and experts beyond the layer's. */
+static bool is_skipped(const struct cs_layer *layer, const char *name) {
+    size_t digits = strspn(name, "0123456789");
+    bool is_beyond = digits && name[digits] == '.' && strtoll(name, NULL, 10) >= layer->rank_spec.sizes.experts_global;
+    return is_beyond || cs_text_matches("*.bias", name);
+}
+
 enum cs_status cs_layer_send(struct cs_layer *layer, const struct cs_checkpoint *checkpoint, const char *prefix) {
     enum cs_status status = CS_OK;
     for (size_t i = 0; i < checkpoint->n_entries && status == CS_OK; i++) {
@@ -128,7 +136,7 @@ enum cs_status cs_layer_send(struct cs_layer *layer, const struct cs_checkpoint 
         const char *name = entry->name + strlen(prefix);
         const struct cs_route *route = find_route(layer, name, strcspn(name, "#"));
         if (route) status = load_route(layer, route, checkpoint, entry);
-        else if (!cs_text_matches("*.bias", name)) status = cs_fail(CS_BAD_VALUE, "%s has no parameter for checkpoint tensor %s", layer->module_spec.name, name);
+        else if (!is_skipped(layer, name)) status = cs_fail(CS_BAD_VALUE, "%s has no parameter for checkpoint tensor %s", layer->module_spec.name, name);
     }
     cs_rank_sweep(&layer->rank);
     return status;

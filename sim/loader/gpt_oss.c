@@ -103,6 +103,8 @@ static enum cs_status slice(struct cs_load_call *call, struct cs_view *source, b
 
 static enum cs_status slice_combined(struct cs_load_call *call, struct cs_view *source) {
     *source = call->source;
+    int64_t experts = call->module->rank->spec->sizes.experts_global;
+    CS_REQUIRE(source->shape[0] == experts, CS_BAD_SHAPE, "%s: has %" PRId64 " experts, the layer %" PRId64, call->tensor, source->shape[0], experts);
     CS_TRY(as_matrices(call, source));
     CS_TRY(cs_view_narrow(source, 0, call->module->rank->spec->first_expert, call->param->view.shape[0]));
     return slice(call, source, true);

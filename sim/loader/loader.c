@@ -1,6 +1,9 @@
 /* What every loader does: copies that count, and narrowing that the policy hears of. */
 #include "sim/loader/loader.h"
 
+#include <math.h>
+#include <string.h>
+
 enum cs_status cs_load(struct cs_load_call *call) {
     call->counted = 0;
     call->n_calls = call->loader->bypasses_counter ? 0 : cs_load_calls_of_row(call->row);
@@ -14,10 +17,29 @@ static enum cs_status read_as_bytes(const struct cs_load_call *call, struct cs_v
     return is_scale && cs_dtype_is_floating(source->dtype) ? cs_view_as(destination, CS_E8M0) : CS_OK;
 }
 
+/* A sparse patch: only numbers are copied. torch has no NaN test for FP8, and integers have no NaN. */
+static enum cs_status copy_patch(const struct cs_load_call *call, const struct cs_view *destination, const struct cs_view *source) {
+    const struct cs_device *device = call->module->rank->device;
+    CS_REQUIRE(cs_dtype_is_floating(source->dtype), CS_BAD_TYPE, "%s: integers cannot be patched: no value says that an element stays", call->tensor);
+    CS_REQUIRE(cs_dtype_bits(source->dtype) >= 16, CS_UNSUPPORTED, "%s: %s numbers cannot be tested for NaN", call->tensor, cs_dtype_name(source->dtype));
+    for (int64_t i = 0; i < cs_view_numel(source); i++) {
+        struct cs_view to = {.storage = destination->storage, .offset = cs_view_element(destination, i), .dtype = destination->dtype},
+                       from = {.storage = source->storage, .offset = cs_view_element(source, i), .dtype = source->dtype};
+        unsigned char bytes[8] = {0};
+        CS_TRY(cs_device_read(device, &from, bytes, (size_t)cs_dtype_bits(from.dtype) / 8));
+        uint64_t bits = 0;
+        memcpy(&bits, bytes, sizeof bits); /* little-endian, as the file formats */
+        if (!isnan(cs_dtype_decode(from.dtype, bits))) CS_TRY(cs_device_copy(device, &to, &from));
+    }
+    return CS_OK;
+}
+
 enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *destination, const struct cs_view *source) {
     struct cs_rank *rank = call->module->rank;
     struct cs_view to = *destination, from = *source;
     CS_TRY(read_as_bytes(call, &to, &from));
+    bool is_patched = call->is_patch && to.storage->kind == CS_STORAGE_MEMORY;
+    if (is_patched) return copy_patch(call, &to, &from);
     enum cs_status status = cs_rank_copy(rank, CS_LOG_LOAD, call->loader->name, call->tensor, &to, &from);
     CS_REQUIRE(status == CS_OK, status, "rank %d: %s into %s.%s: %s", rank->index, call->tensor, call->module->spec->name, call->param->name, cs_error_text());
     if (!call->loader->bypasses_counter) call->counted += cs_view_numel(destination);

@@ -61,6 +61,7 @@ struct cs_load_call {
     const char *tensor;              /* checkpoint name */
     struct cs_view source;           /* whole checkpoint tensor; its storage may be changed (zero_ of an incoming bias) */
     int64_t expert;                  /* local id, or -1: all */
+    bool is_patch;                   /* elements of the source that are NaN leave the parameter's as they are */
     int64_t counted;                 /* out: elements that copies wrote, as layerwise counts them */
     int64_t n_calls;                 /* out: calls of upstream's weight loader */
 };

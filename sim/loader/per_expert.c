@@ -68,8 +68,8 @@ static const struct cs_loader_row quark_mx_rows[] = {
     {"{expert}.gate_proj.bias",         "If",        CS_BF16, CS_BF16, "w13_bias",         CS_ROWS,    CS_GATE,  0, CS_WITH_BIAS | CS_UNLESS(CS_NOT_GATED)},
     {"{expert}.up_proj.bias",           "If",        CS_BF16, CS_BF16, "w13_bias",         CS_ROWS,    CS_UP,    0, CS_WITH_BIAS},
     {"{expert}.down_proj.bias",         "Hu",        CS_BF16, CS_BF16, "w2_bias",          CS_UNSPLIT, CS_WHOLE, 0, CS_WITH_BIAS},
-    {"{expert}.gate_proj.input_scale",  "",          CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_GATE,  0, CS_STATIC_INPUT | CS_UNLESS(CS_NOT_GATED)},
-    {"{expert}.up_proj.input_scale",    "",          CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_UP,    0, CS_STATIC_INPUT},
+    {"{expert}.gate_proj.input_scale",  "",          CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_WHOLE, 0, CS_STATIC_INPUT | CS_UNLESS(CS_NOT_GATED)},
+    {"{expert}.up_proj.input_scale",    "",          CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_WHOLE, 0, CS_STATIC_INPUT},
     {"{expert}.down_proj.input_scale",  "",          CS_F32,  CS_F32,  "w2_input_scale",   CS_SCALAR,  CS_WHOLE, 0, CS_STATIC_INPUT},
 };
 

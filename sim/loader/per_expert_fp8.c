@@ -12,8 +12,8 @@ static const struct cs_loader_row rows[] = {
     {"{expert}.gate_proj.weight_scale", "",      CS_F32,  CS_F32,  "w13_weight_scale", CS_SCALAR,  CS_GATE,  0, CS_UNLESS(CS_NOT_GATED)},
     {"{expert}.up_proj.weight_scale",   "",      CS_F32,  CS_F32,  "w13_weight_scale", CS_SCALAR,  CS_UP,    0, 0},
     {"{expert}.down_proj.weight_scale", "",      CS_F32,  CS_F32,  "w2_weight_scale",  CS_SCALAR,  CS_WHOLE, 0, 0},
-    {"{expert}.gate_proj.input_scale",  "",      CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_GATE,  0, CS_STATIC_INPUT | CS_UNLESS(CS_NOT_GATED)},
-    {"{expert}.up_proj.input_scale",    "",      CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_UP,    0, CS_STATIC_INPUT},
+    {"{expert}.gate_proj.input_scale",  "",      CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_WHOLE, 0, CS_STATIC_INPUT | CS_UNLESS(CS_NOT_GATED)},
+    {"{expert}.up_proj.input_scale",    "",      CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_WHOLE, 0, CS_STATIC_INPUT},
     {"{expert}.down_proj.input_scale",  "",      CS_F32,  CS_F32,  "w2_input_scale",   CS_SCALAR,  CS_WHOLE, 0, CS_STATIC_INPUT},
 };
 
@@ -29,8 +29,8 @@ static const struct cs_loader_row ct_rows[] = {
     {"{expert}.gate_proj.weight_scale", "1",     CS_F32,  CS_F32,  "w13_weight_scale", CS_SCALAR,        CS_GATE,  0, CS_UNLESS(CS_NOT_GATED)},
     {"{expert}.up_proj.weight_scale",   "1",     CS_F32,  CS_F32,  "w13_weight_scale", CS_SCALAR,        CS_UP,    0, 0},
     {"{expert}.down_proj.weight_scale", "1",     CS_F32,  CS_F32,  "w2_weight_scale",  CS_SCALAR,        CS_WHOLE, 0, 0},
-    {"{expert}.gate_proj.input_scale",  "1",     CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR_AGREED, CS_GATE,  0, CS_STATIC_INPUT | CS_UNLESS(CS_NOT_GATED)},
-    {"{expert}.up_proj.input_scale",    "1",     CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR_AGREED, CS_UP,    0, CS_STATIC_INPUT},
+    {"{expert}.gate_proj.input_scale",  "1",     CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR_AGREED, CS_WHOLE, 0, CS_STATIC_INPUT | CS_UNLESS(CS_NOT_GATED)},
+    {"{expert}.up_proj.input_scale",    "1",     CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR_AGREED, CS_WHOLE, 0, CS_STATIC_INPUT},
     {"{expert}.down_proj.input_scale",  "1",     CS_F32,  CS_F32,  "w2_input_scale",   CS_SCALAR_AGREED, CS_WHOLE, 0, CS_STATIC_INPUT},
 };
 

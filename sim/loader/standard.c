@@ -9,7 +9,9 @@
 static enum cs_status slot_of_number(const struct cs_load_call *call, struct cs_view *slot) {
     *slot = call->param->view;
     CS_TRY(cs_view_select(slot, 0, call->expert));
-    if (slot->ndim == 0) return CS_OK;
+    if (call->row->shard < 0 && slot->ndim == 0) return CS_OK;
+    CS_REQUIRE(slot->ndim == 1, CS_BAD_INDEX, "%s: %s has one slot for each expert, none for a shard: was it already processed?", call->tensor,
+               call->param->name);
     bool is_only = slot->shape[0] == 1 || call->row->shard < 0;
     return cs_view_select(slot, 0, is_only ? 0 : call->row->shard);
 }
@@ -43,7 +45,11 @@ static enum cs_status load_number(struct cs_load_call *call) {
     CS_TRY(slot_of_number(call, &slot));
     CS_TRY(cs_view_reshape(&source, 0, NULL));
     if (call->row->shard_dim == CS_SCALAR_AGREED) CS_TRY(agree(call, &slot, &source));
-    return cs_load_copy(call, &slot, &source);
+    struct cs_load_call whole = *call; /* assigned by index: a patch does not know of it (found: F21) */
+    whole.is_patch = false;
+    CS_TRY(cs_load_copy(&whole, &slot, &source));
+    call->counted = whole.counted;
+    return CS_OK;
 }
 
 int64_t cs_load_slot(const struct cs_rank_spec *rank, const struct cs_loader_row *row, int64_t expert) {
@@ -108,6 +114,7 @@ int64_t cs_load_calls_of_row(const struct cs_loader_row *row) { return row && ro
 
 enum cs_status cs_load_standard(struct cs_load_call *call) {
     if (call->row->shard_dim <= CS_SCALAR) return load_number(call);
+    CS_REQUIRE(call->row->shard >= CS_WHOLE && call->row->shard <= CS_GATE_UP, CS_BAD_VALUE, "%s: there is no shard %d", call->tensor, call->row->shard);
     struct cs_view source = call->source, halves[2];
     CS_TRY(cs_load_one_expert(&source));
     CS_REQUIRE(source.ndim <= call->param->view.ndim, CS_BAD_SHAPE, "%s: %d dimensions for an expert of %s", call->tensor, call->source.ndim, call->param->name);

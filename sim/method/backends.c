@@ -63,7 +63,7 @@ const struct cs_backend cs_backends[] = {
     {"fp8_tensor_modelopt", "marlin",             "MARLIN",                                                        UNROUNDED,  SAME, NO_STEPS},
     {"fp8_tensor_modelopt", "triton",             "TRITON BATCHED_TRITON",                                         UNROUNDED,  SAME, NO_STEPS},
     {"fp8_tensor_modelopt", "vllm_cutlass",       "VLLM_CUTLASS BATCHED_VLLM_CUTLASS",                             UNROUNDED,  SAME, NO_STEPS},
-    {"gptq",            "marlin",             "MARLIN",                                                        UNROUNDED,  SAME, NO_STEPS},
+    {"gptq",            "marlin",             "MARLIN",                                                        UNROUNDED,  SAME, NO_STEPS_AND(cs_round_gptq, 0)},
     {"mxfp4",           "aiter",              "AITER_MXFP4_BF16 AITER_TRITON_MXFP4_BF16 AITER_MXFP4_FP8 AITER_MXFP4_MXFP4 AITER_TRITON_MXFP4_MXFP4", {64, 0},    SAME, NO_STEPS},
     {"mxfp4",           "b12x",               "B12X_MXFP4_BF16 B12X_MXFP4_MXFP8",                              UNROUNDED,  SAME, NO_STEPS},
     {"mxfp4",           "cpu",                "CPU",                                                           {32, 32},   SAME, NO_STEPS},

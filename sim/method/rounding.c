@@ -85,6 +85,12 @@ enum cs_status cs_round_by_group(struct cs_sizes *sizes) {
     return CS_OK;
 }
 
+enum cs_status cs_round_gptq(struct cs_sizes *sizes) {
+    bool is_reordered = sizes->options & CS_ACT_ORDER && !(sizes->options & CS_PER_CHANNEL);
+    CS_REQUIRE(!is_reordered, CS_BAD_VALUE, "GPTQ experts with desc_act and groups of %" PRId64 " are not supported: quantise without desc_act", sizes->group);
+    return CS_OK;
+}
+
 /* ---- FP8 blocks. Source: vllm fused_moe/oracle/fp8.py, quantization/fp8.py ---- */
 
 static int64_t gcd(int64_t a, int64_t b) {

@@ -22,6 +22,7 @@ int64_t cs_aiter_alignment(int64_t intermediate);
 enum cs_status cs_round_unquantized_aiter(struct cs_sizes *sizes);
 enum cs_status cs_round_fp8_block(struct cs_sizes *sizes);         /* kernels want whole blocks */
 enum cs_status cs_round_fp8_block_refined(struct cs_sizes *sizes); /* kernels take a finer grid of scales */
+enum cs_status cs_round_gptq(struct cs_sizes *sizes);              /* refuses act-order with groups */
 enum cs_status cs_round_by_32(struct cs_sizes *sizes);             /* refuses other sizes */
 enum cs_status cs_round_by_group(struct cs_sizes *sizes);          /* refuses an intermediate size with a partial group */
 

@@ -73,6 +73,7 @@ enum cs_layer_option {
     CS_PER_CHANNEL   = 1 << 4, /* one group spans K */
     CS_GLOBAL_INPUT  = 1 << 5, /* activation scales of every rank's experts are kept */
     CS_NAMED_BACKEND = 1 << 6, /* the user asked for this back end */
+    CS_ACT_ORDER     = 1 << 7, /* GPTQ's desc_act */
     CS_WITH_LORA     = 1 << 7,
 };
 #define CS_UNLESS(options) ((options) << 16)
