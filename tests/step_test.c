@@ -266,6 +266,65 @@ static void marlin_pads_to_the_cheaper_tile(void **state) {
     assert_false(cs_marlin_is_grouped(64, 64, false) || cs_marlin_is_grouped(-1, 64, false) || cs_marlin_is_grouped(32, 64, true));
 }
 
+/* ---- back ends ---- */
+
+static void open_backend(struct fixture *fixture, const char *method, const char *backend) {
+    struct cs_layer_config config = {.device = &cs_device_ref, .method = cs_method_by_name(method)};
+    config.sizes = (struct cs_sizes){.experts = 1, .experts_global = 1, .hidden = 128, .hidden_u = 128, .intermediate_full = 96, .intermediate_u = 96,
+                                     .intermediate = 128, .tp = 1, .ep = 1, .block = {64, 64}, .refine = {1, 1}};
+    config.backend = cs_backend_by_name(config.method, backend);
+    assert_fine(cs_layer_open(&fixture->layer, &config));
+    assert_fine(cs_layer_poison(&fixture->layer, 0x3F, false)); /* 0.74 in bf16 */
+    assert_fine(cs_post_load(&fixture->layer.module));
+}
+
+/* 32 padding rows in each half, wherever the shuffle puts them. */
+static void bf16_for_trtllm_zeroes_its_padding_and_stays_where_it_was(void **state) {
+    struct fixture fixture;
+    struct cs_view view;
+    static uint16_t held[256 * 128];
+    (void)state;
+    open_backend(&fixture, "unquantized", "flashinfer_trtllm");
+    assert_fine(cs_layer_param(&fixture.layer, "w13_weight", &view));
+    assert_int_equal(view.storage->id, 1); /* the first that create_weights made */
+    assert_int_equal(view.shape[1], 256);
+    assert_fine(cs_device_read(&cs_device_ref, &view, held, sizeof held));
+    size_t n_zero = 0;
+    for (size_t i = 0; i < CS_COUNT(held); i++) n_zero += held[i] == 0;
+    assert_int_equal(n_zero, 2 * 32 * 128);
+    assert_int_equal(held[0], 0x3F3F);
+    assert_int_equal(fixture.layer.module.n_sides, 0);
+    cs_layer_close(&fixture.layer);
+}
+
+static void fp8_blocks_for_trtllm_clamp_scales_and_hold_them(void **state) {
+    struct fixture fixture;
+    struct cs_view view;
+    (void)state;
+    open_backend(&fixture, "fp8_block", "flashinfer_trtllm");
+    assert_fine(cs_layer_param(&fixture.layer, "w13_weight", &view));
+    assert_int_equal(view.ndim, 4);
+    assert_int_equal(view.shape[3], 128);
+    assert_int_equal(fixture.layer.module.n_sides, 4); /* two scales by two paths */
+    put(&fixture, "w13_weight_scale_inv", (const float[8]){0, -1, 1e-23f, 1, 2, 3, 4, 5}, 32);
+    fixture.run = (struct cs_post_load){.module = &fixture.layer.module};
+    RUN(&fixture, CS_DO_TAKE("w13_weight_scale", "w13_weight_scale_inv"), CS_DO_TAKE("w2_weight_scale", "w2_weight_scale_inv"), CS_DO_CALL(fp8_clamp_scales));
+    assert_value(&fixture, "w13_weight_scale_inv", SHAPE(1, 4, 2), FLOATS(1e-10f, 1e-10f, 1e-10f, 1, 2, 3, 4, 5));
+    cs_layer_close(&fixture.layer);
+}
+
+static void an_unfinished_back_end_is_refused(void **state) {
+    struct fixture fixture;
+    (void)state;
+    struct cs_layer_config config = {.device = &cs_device_ref, .method = cs_method_by_name("nvfp4_modelopt")};
+    config.sizes = (struct cs_sizes){.experts = 1, .experts_global = 1, .hidden = 64, .hidden_u = 64, .intermediate_full = 64, .intermediate_u = 64,
+                                     .intermediate = 64, .tp = 1, .ep = 1};
+    config.backend = cs_backend_by_name(config.method, "marlin");
+    assert_fine(cs_layer_open(&fixture.layer, &config));
+    assert_int_equal(cs_post_load(&fixture.layer.module), CS_UNSUPPORTED);
+    cs_layer_close(&fixture.layer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(padding_goes_to_the_end_of_each_half),
@@ -283,6 +342,9 @@ int main(void) {
         cmocka_unit_test(shards_of_a_linear_layer_take_the_largest_scale),
         cmocka_unit_test(kv_scales_follow_the_cache),
         cmocka_unit_test(marlin_pads_to_the_cheaper_tile),
+        cmocka_unit_test(bf16_for_trtllm_zeroes_its_padding_and_stays_where_it_was),
+        cmocka_unit_test(fp8_blocks_for_trtllm_clamp_scales_and_hold_them),
+        cmocka_unit_test(an_unfinished_back_end_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,13 +118,25 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
     return CS_OK;
 }
 
+/* Steps see a layer's configuration as facts and numbers. */
+static struct cs_post_load run_of(struct cs_module *module) {
+    const struct cs_sizes *sizes = &module->rank->spec->sizes;
+    struct cs_post_load run = {.module = module, .experts = sizes->experts, .unpadded = {sizes->intermediate_u, sizes->hidden_u}};
+    if (!(sizes->options & CS_NOT_GATED)) run.facts |= CS_FACT_GATED;
+    if (cs_module_slot(module, "w13_bias")) run.facts |= CS_FACT_BIAS;
+    if (sizes->options & CS_ASYMMETRIC) run.facts |= CS_FACT_ZERO_POINT;
+    if (sizes->bits == 8) run.facts |= CS_FACT_8BIT;
+    if (sizes->hidden % 128 == 0) run.facts |= CS_FACT_H128;
+    for (int i = 0; i < 2; i++) run.block[i] = sizes->refine[i] > 0 ? sizes->block[i] / sizes->refine[i] : sizes->block[i];
+    return run;
+}
+
 enum cs_status cs_post_load(struct cs_module *module) {
     const struct cs_backend *backend = module->spec->backend;
     if (!backend) return CS_OK;
     CS_REQUIRE(backend->steps || !backend->upstream, CS_UNSUPPORTED, "the post-load of %s with %s is not implemented; `coldstart list backends` shows which are",
                backend->method, backend->name);
     module->n_sides = 0; /* config and experts objects are built anew */
-    const struct cs_sizes *sizes = &module->rank->spec->sizes;
-    struct cs_post_load run = {.module = module, .facts = CS_FACT_GATED, .experts = sizes->experts, .unpadded = {sizes->intermediate_u, sizes->hidden_u}};
+    struct cs_post_load run = run_of(module);
     return cs_steps_run(&run, backend->steps, backend->n_steps ? *backend->n_steps : 0);
 }

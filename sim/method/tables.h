@@ -38,4 +38,15 @@
 CS_TABLES(X)
 #undef X
 
+/* Post-loads of back ends (post_backends.c). */
+#define CS_BACKEND_STEPS(X) \
+    X(bf16_aiter) X(bf16_flashinfer_cutlass) X(bf16_triton) X(bf16_trtllm) X(fp8_block_flashinfer_cutlass) \
+    X(fp8_block_triton) X(fp8_block_trtllm) X(mxfp4_emulation)
+
+#define X(id)                                   \
+    extern const struct cs_step cs_##id##_steps[]; \
+    extern const size_t cs_n_##id##_steps;
+CS_BACKEND_STEPS(X)
+#undef X
+
 #endif
