@@ -70,6 +70,12 @@ static void read_run(const struct cs_program *program, const struct cs_operand *
 static float largest(float a, float b) { return isnan(a) || a > b ? a : b; }
 static float smallest(float a, float b) { return isnan(a) || a < b ? a : b; }
 
+/* 2^x of a whole number; beyond what f32 holds: 0 or infinity. */
+static float power_of_two(float x) {
+    if (isnan(x)) return x;
+    return (float)ldexp(1.0, (int)(x > 1000.0f ? 1000.0f : x < -1000.0f ? -1000.0f : x));
+}
+
 static float compute(enum cs_code code, float x, float v) {
     switch (code) {
     case CS_CODE_ADD: return x + v;
@@ -83,7 +89,7 @@ static float compute(enum cs_code code, float x, float v) {
     case CS_CODE_IF_ZERO: return x == 0.0f ? v : x;
     case CS_CODE_ZERO_LOW: return x < v ? 0.0f : x;
     case CS_CODE_LOG2: return (float)log2((double)x);
-    case CS_CODE_EXP2: return (float)ldexp(1.0, (int)x);
+    case CS_CODE_EXP2: return power_of_two(x);
     case CS_CODE_CEIL: return ceilf(x);
     case CS_CODE_FLOOR: return floorf(x);
     case CS_CODE_NEAREST: return nearbyintf(x);

@@ -60,6 +60,9 @@ static void words_compute_from_left_to_right(void **state) {
     assert_result("x log2 ceil exp2", 5, 0, 8);
     assert_result("x log2 floor exp2", 5, 0, 4);
     assert_result("x nearest", 2.5f, 0, 2); /* ties to even */
+    assert_result("x exp2", -149, 0, 0x1p-149f);
+    assert_result("x exp2", 1e9f, 0, 1.0f / 0.0f);
+    assert_result("x exp2", -1e9f, 0, 0);
 }
 
 /* (1 + 2^-12)^2 is 1 + 2^-11 + 2^-24; the last term is half a place of f32 and goes to even. A fused multiply-add would keep it. */

@@ -238,6 +238,31 @@ static void shards_of_a_linear_layer_take_the_largest_scale(void **state) {
     cs_layer_close(&fixture.layer);
 }
 
+static uint64_t fnv1a(const unsigned char *bytes, size_t n) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* layouts.md F, V24: pattern P modulo 127 as e4m3 scales [128, 4]; 0x7E, the largest number, is among them, so the factor is 1. */
+static void marlin_scales_of_nvfp4_are_those_of_the_specification(void **state) {
+    struct fixture fixture;
+    struct cs_view view;
+    (void)state;
+    static const struct cs_tensor_spec specs[] = {{.name = "s", .dtype = CS_E4M3, .ndim = 3, .shape = {1, 128, 4}, .weight_loader_numel = -1}};
+    unsigned char bytes[512];
+    for (uint32_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)((i * 2654435761u >> 24) % 127);
+    open_with(&fixture, specs, 1);
+    put(&fixture, "s", bytes, sizeof bytes);
+    RUN(&fixture, CS_DO_CALL(nvfp4_marlin_order));
+    assert_value(&fixture, "auto_factor", SHAPE(1), FLOATS(1));
+    assert_fine(cs_steps_value(&fixture.run, "y", &view));
+    assert_fine(cs_device_read(&cs_device_ref, &view, bytes, sizeof bytes));
+    assert_int_equal(bytes[1], 0x86);
+    assert_true(fnv1a(bytes, sizeof bytes) == UINT64_C(0x95fdf0f44d890a10));
+    cs_layer_close(&fixture.layer);
+}
+
 /* ---- scalars ---- */
 
 static void kv_scales_follow_the_cache(void **state) {
@@ -340,6 +365,7 @@ int main(void) {
         cmocka_unit_test(merged_bytes_are_those_of_the_specification),
         cmocka_unit_test(requantised_bytes_are_those_of_the_specification),
         cmocka_unit_test(shards_of_a_linear_layer_take_the_largest_scale),
+        cmocka_unit_test(marlin_scales_of_nvfp4_are_those_of_the_specification),
         cmocka_unit_test(kv_scales_follow_the_cache),
         cmocka_unit_test(marlin_pads_to_the_cheaper_tile),
         cmocka_unit_test(bf16_for_trtllm_zeroes_its_padding_and_stays_where_it_was),
