@@ -263,6 +263,112 @@ static void marlin_scales_of_nvfp4_are_those_of_the_specification(void **state) 
     cs_layer_close(&fixture.layer);
 }
 
+/* The same numbers in the words of three checkpoint formats become the same words for Marlin. */
+enum { SIDE = 64, WORDS = SIDE * SIDE / 8 };
+
+static unsigned number_at(int n, int k) { return (unsigned)(n * 7 + k * 13 + n * k) & 15; }
+
+static void pack_formats(uint32_t n_first[WORDS], uint32_t gptq[WORDS], uint32_t awq[WORDS]) {
+    static const int nibble[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+    for (int n = 0; n < SIDE; n++)
+        for (int k = 0; k < SIDE; k++) {
+            uint32_t number = number_at(n, k);
+            n_first[n * (SIDE / 8) + k / 8] |= number << 4 * (k % 8);
+            gptq[k / 8 * SIDE + n] |= number << 4 * (k % 8);
+            awq[k * (SIDE / 8) + n / 8] |= number << 4 * nibble[n % 8];
+        }
+}
+
+static void open_words(struct fixture *fixture, const char *name, int64_t rows, int64_t columns, const uint32_t words[WORDS]) {
+    const struct cs_tensor_spec spec = {.name = name, .dtype = CS_I32, .ndim = 3, .shape = {1, rows, columns}, .weight_loader_numel = -1};
+    open_with(fixture, &spec, 1);
+    fixture->run.facts = 0, fixture->run.alignment[0] = SIDE;
+    put(fixture, name, words, WORDS * sizeof *words);
+}
+
+static void read_words(struct fixture *fixture, const char *name, uint32_t words[WORDS]) {
+    struct cs_view view;
+    assert_fine(cs_steps_value(&fixture->run, name, &view));
+    assert_int_equal(view.shape[1], SIDE / 16);
+    assert_fine(cs_device_read(&cs_device_ref, &view, words, WORDS * sizeof *words));
+}
+
+static void marlin_words_do_not_depend_on_the_checkpoint_format(void **state) {
+    static uint32_t n_first[WORDS], gptq[WORDS], awq[WORDS], expected[WORDS], got[WORDS];
+    struct fixture fixture;
+    (void)state;
+    pack_formats(n_first, gptq, awq);
+    open_words(&fixture, "w13_weight", SIDE, SIDE / 8, n_first);
+    RUN(&fixture, CS_DO_TAKE("w2_weight", "w13_weight"), CS_DO_CALL(wna16_marlin_weights4));
+    read_words(&fixture, "w13_weight", expected);
+    cs_layer_close(&fixture.layer);
+    /* layouts.md C.7: k = 0, n = 0 is nibble 0 of word 0; k = 1 nibble 4; k = 8 nibble 1; n = 8 nibble 2. */
+    assert_int_equal(expected[0] & 15, number_at(0, 0));
+    assert_int_equal(expected[0] >> 16 & 15, number_at(0, 1));
+    assert_int_equal(expected[0] >> 4 & 15, number_at(0, 8));
+    assert_int_equal(expected[0] >> 8 & 15, number_at(8, 0));
+    open_words(&fixture, "w13_qweight", SIDE / 8, SIDE, gptq);
+    RUN(&fixture, CS_DO_TAKE("w13_weight", "w13_qweight"), CS_DO_RELAYOUT("w13_weight", "transpose"), CS_DO_RESHAPE("w13_weight", "1 64 8"),
+        CS_DO_TAKE("w2_weight", "w13_weight"), CS_DO_CALL(wna16_marlin_weights4));
+    read_words(&fixture, "w13_weight", got);
+    assert_memory_equal(got, expected, sizeof got);
+    cs_layer_close(&fixture.layer);
+    open_words(&fixture, "w13_qweight", SIDE, SIDE / 8, awq);
+    RUN(&fixture, CS_DO_VIEW("w13_qweight", CS_E2M1), CS_DO_RELAYOUT("w13_qweight", "awq_to_marlin4"), CS_DO_RESHAPE("w13_qweight", "1 4 1024"),
+        CS_DO_VIEW("w13_qweight", CS_I32));
+    read_words(&fixture, "w13_qweight", got);
+    assert_memory_equal(got, expected, sizeof got);
+    cs_layer_close(&fixture.layer);
+}
+
+static void transposing_exchanges_strides(void **state) {
+    struct fixture fixture;
+    (void)state;
+    open_small(&fixture);
+    RUN(&fixture, CS_DO_TRANSPOSE("w13_weight"));
+    assert_value(&fixture, "w13_weight", SHAPE(1, 3, 4), BYTES(1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12));
+    cs_layer_close(&fixture.layer);
+}
+
+static uint32_t word_at(const struct cs_view *view, int64_t row, int64_t column) {
+    struct cs_view element = *view;
+    uint32_t word;
+    assert_fine(cs_view_select(&element, 2, column));
+    assert_fine(cs_view_select(&element, 1, row));
+    assert_fine(cs_device_read(&cs_device_ref, &element, &word, sizeof word));
+    return word;
+}
+
+/* layouts.md C.8: scales 2^(0, -1, -2, -3, -4) / 2^(-7, -6, -5, -8, -9) of blocks of 128 rows: words of exponents, one for each row. Weights are
+ * 448 everywhere, so that requantising keeps the scales. */
+static void deepgemm_packs_the_exponents_of_rows(void **state) {
+    enum { ROWS = 256, COLUMNS = 640 };
+    static const struct cs_tensor_spec specs[] = {
+        {.name = "w13_weight", .dtype = CS_E4M3, .ndim = 3, .shape = {1, ROWS, COLUMNS}, .weight_loader_numel = -1},
+        {.name = "w13_weight_scale", .dtype = CS_F32, .ndim = 3, .shape = {1, 2, 5}, .weight_loader_numel = -1},
+        {.name = "w2_weight", .dtype = CS_E4M3, .ndim = 3, .shape = {1, 128, 128}, .weight_loader_numel = -1},
+        {.name = "w2_weight_scale", .dtype = CS_F32, .ndim = 3, .shape = {1, 1, 1}, .weight_loader_numel = -1},
+    };
+    struct fixture fixture;
+    struct cs_view view;
+    (void)state;
+    open_with(&fixture, specs, CS_COUNT(specs));
+    assert_fine(cs_layer_poison(&fixture.layer, 0x7E, false));
+    put(&fixture, "w13_weight_scale", (const float[10]){1, 0x1p-1f, 0x1p-2f, 0x1p-3f, 0x1p-4f, 0x1p-7f, 0x1p-6f, 0x1p-5f, 0x1p-8f, 0x1p-9f}, 40);
+    put(&fixture, "w2_weight_scale", (const float[1]){1}, 4);
+    fixture.run.block[0] = fixture.run.block[1] = 128;
+    RUN(&fixture, CS_DO_CALL(fp8_block_deepgemm));
+    assert_fine(cs_steps_value(&fixture.run, "w13_weight_scale", &view));
+    assert_true(view.shape[1] == ROWS && view.shape[2] == 2 && view.stride[1] == 1 && view.stride[2] == ROWS);
+    assert_true(view.dtype == CS_I32);
+    assert_int_equal(word_at(&view, 0, 0), 0x7C7D7E7F);
+    assert_int_equal(word_at(&view, 127, 0), 0x7C7D7E7F);
+    assert_int_equal(word_at(&view, 128, 0), 0x777A7978);
+    assert_int_equal(word_at(&view, 0, 1), 0x0000007B);
+    assert_int_equal(word_at(&view, 255, 1), 0x00000076);
+    cs_layer_close(&fixture.layer);
+}
+
 /* ---- scalars ---- */
 
 static void kv_scales_follow_the_cache(void **state) {
@@ -366,6 +472,9 @@ int main(void) {
         cmocka_unit_test(requantised_bytes_are_those_of_the_specification),
         cmocka_unit_test(shards_of_a_linear_layer_take_the_largest_scale),
         cmocka_unit_test(marlin_scales_of_nvfp4_are_those_of_the_specification),
+        cmocka_unit_test(marlin_words_do_not_depend_on_the_checkpoint_format),
+        cmocka_unit_test(transposing_exchanges_strides),
+        cmocka_unit_test(deepgemm_packs_the_exponents_of_rows),
         cmocka_unit_test(kv_scales_follow_the_cache),
         cmocka_unit_test(marlin_pads_to_the_cheaper_tile),
         cmocka_unit_test(bf16_for_trtllm_zeroes_its_padding_and_stays_where_it_was),

@@ -105,6 +105,7 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
         [CS_STEP_RESHAPE] = cs_step_reshape,   [CS_STEP_SELECT] = cs_step_select,   [CS_STEP_TAKE] = cs_step_take,
         [CS_STEP_PAD] = cs_step_pad,           [CS_STEP_ZERO] = cs_step_zero,       [CS_STEP_MAP] = cs_step_map,
         [CS_STEP_UPDATE] = cs_step_update,     [CS_STEP_MAXIMUM] = cs_step_maximum, [CS_STEP_CALL] = call,
+        [CS_STEP_TRANSPOSE] = cs_step_transpose,
         [CS_STEP_SET] = set,                   [CS_STEP_REPLACE] = replace,         [CS_STEP_CONFIG] = config,
         [CS_STEP_CONSTANT] = constant,
     };

@@ -131,3 +131,33 @@ static const struct cs_step wna16_marlin[] = {
     CS_DO_WHEN(CS_FACT_BIAS),       CS_DO_CALL(wna16_marlin_biases),
 };
 CS_TABLE(wna16_marlin);
+
+/* ---- GPTQ: words along K, K first. Transposed to N first, and on as above ---- */
+
+#define N_FIRST(name, from)                                                                                            \
+    CS_DO_TAKE(name, from), CS_DO_RELAYOUT(name, "transpose"), CS_DO_RESHAPE(name, from ".0 " from ".2 " from ".1")
+static const struct cs_step gptq_marlin_zeros[] = {N_FIRST("w13_qzeros", "w13_qzeros"), N_FIRST("w2_qzeros", "w2_qzeros")};
+CS_TABLE(gptq_marlin_zeros);
+static const struct cs_step gptq_marlin[] = {
+    N_FIRST("w13_weight", "w13_qweight"), N_FIRST("w13_weight_scale", "w13_scales"),
+    N_FIRST("w2_weight", "w2_qweight"),   N_FIRST("w2_weight_scale", "w2_scales"),
+    CS_DO_WHEN(CS_FACT_ZERO_POINT), CS_DO_CALL(gptq_marlin_zeros),
+    CS_DO_CALL(wna16_marlin),
+};
+CS_TABLE(gptq_marlin);
+
+/* ---- AWQ: words along N, K first, columns of a word in their own order; no padding ---- */
+
+#define AWQ_WEIGHT(name, from)                                                                                         \
+    CS_DO_TAKE(name, from), CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "awq_to_marlin4"), \
+        CS_DO_RESHAPE(name, "plain.0 plain.1/16 plain.2*16"), CS_DO_VIEW(name, CS_I32)
+#define AWQ_SCALES(name, from, grouped)                                                                                \
+    CS_DO_TAKE(name, from), CS_DO_WHEN(grouped), CS_DO_RELAYOUT(name, "p64"), CS_DO_UNLESS(grouped), CS_DO_RELAYOUT(name, "p32")
+#define AWQ_ZEROS(name)                                                                                                \
+    CS_DO_TAKE("packed", name), CS_DO_VIEW("packed", CS_E2M1), CS_DO_RELAYOUT("packed", "awq_columns4"),               \
+        CS_DO_CALL(marlin_zero_order), CS_DO_TAKE(name, "packed")
+static const struct cs_step awq_marlin[] = {
+    AWQ_WEIGHT("w13_weight", "w13_qweight"), AWQ_SCALES("w13_weight_scale", "w13_scales", CS_FACT_GROUPED),  AWQ_ZEROS("w13_qzeros"),
+    AWQ_WEIGHT("w2_weight", "w2_qweight"),   AWQ_SCALES("w2_weight_scale", "w2_scales", CS_FACT_GROUPED_W2), AWQ_ZEROS("w2_qzeros"),
+};
+CS_TABLE(awq_marlin);

@@ -14,6 +14,7 @@ enum cs_step_kind {
     CS_STEP_VIEW,     /* value := the same bytes as dtype; the last dimension follows the width */
     CS_STEP_RESHAPE,  /* value := the same bytes with the shape in `text` */
     CS_STEP_SELECT,   /* value := `from`, index `at` of dimension `dim` */
+    CS_STEP_TRANSPOSE, /* value := value with its last two dimensions exchanged, the same bytes */
     CS_STEP_TAKE,     /* value := `from`, the same bytes */
     CS_STEP_PAD,      /* value := value with its last two dimensions rounded up, per half, filled with `value` */
     CS_STEP_ZERO,     /* zeros in place where the last two dimensions exceed what is not padding, per half */

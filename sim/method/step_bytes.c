@@ -48,6 +48,18 @@ enum cs_status cs_step_select(struct cs_post_load *run, const struct cs_step *st
     return cs_steps_set(run, step->param, &view, NULL);
 }
 
+enum cs_status cs_step_transpose(struct cs_post_load *run, const struct cs_step *step) {
+    struct cs_working *value;
+    CS_TRY(cs_steps_find(run, step->param, &value));
+    struct cs_view *view = &value->view;
+    int last = view->ndim - 1;
+    CS_REQUIRE(last >= 1, CS_BAD_SHAPE, "%s has %d dimensions: nothing to transpose", step->param, view->ndim);
+    int64_t extent = view->shape[last], stride = view->stride[last];
+    view->shape[last] = view->shape[last - 1], view->stride[last] = view->stride[last - 1];
+    view->shape[last - 1] = extent, view->stride[last - 1] = stride;
+    return CS_OK;
+}
+
 enum cs_status cs_step_take(struct cs_post_load *run, const struct cs_step *step) {
     struct cs_view view;
     CS_TRY(cs_steps_value(run, step->from, &view));

@@ -17,6 +17,7 @@
 #define CS_DO_VIEW(name, to)      {.kind = CS_STEP_VIEW, .param = name, .dtype = to}
 #define CS_DO_RESHAPE(name, to)   {.kind = CS_STEP_RESHAPE, .param = name, .text = to}
 #define CS_DO_SELECT(name, of, dimension, index) {.kind = CS_STEP_SELECT, .param = name, .from = of, .dim = dimension, .at = index}
+#define CS_DO_TRANSPOSE(name)     {.kind = CS_STEP_TRANSPOSE, .param = name}
 #define CS_DO_TAKE(name, of)      {.kind = CS_STEP_TAKE, .param = name, .from = of}
 /* Rows and columns to multiples; of each half, where w13 has two. */
 #define CS_DO_PAD(name, rows, columns, number)                                                                         \

@@ -14,7 +14,7 @@ enum cs_status cs_steps_set(struct cs_post_load *run, const char *name, const st
 /* step_relayout.c */
 cs_step_function cs_step_relayout;
 /* step_bytes.c */
-cs_step_function cs_step_cast, cs_step_view, cs_step_reshape, cs_step_select, cs_step_take, cs_step_pad, cs_step_zero;
+cs_step_function cs_step_cast, cs_step_view, cs_step_reshape, cs_step_select, cs_step_transpose, cs_step_take, cs_step_pad, cs_step_zero;
 /* step_program.c */
 cs_step_function cs_step_map, cs_step_update, cs_step_maximum;
 /* step_shape.c: the extents that a shape text means. */
