@@ -121,36 +121,36 @@ static enum cs_status choose_hopper_scale(struct cs_arena *arena, const json_t *
 static const struct row_op {
     const char *op, *row; /* row: always this one */
     enum cs_status (*choose)(struct cs_arena *arena, const json_t *params, struct chain *chain);
-    enum cs_dtype unit; /* that moves, when it is not the tensor's; CS_BOOL: the tensor's */
+    enum cs_dtype unit; /* that moves, when it is not the tensor's; CS_N_DTYPES: it is the tensor's */
 } row_ops[] = {
-    {"aiter.e8m0_shuffle",                             "e8m0_shuffle",  NULL, CS_BOOL},
-    {"aiter.shuffle_scale_a16w4",                      NULL,            choose_a16w4_scale, CS_BOOL},
+    {"aiter.e8m0_shuffle",                             "e8m0_shuffle",  NULL, CS_N_DTYPES},
+    {"aiter.shuffle_scale_a16w4",                      NULL,            choose_a16w4_scale, CS_N_DTYPES},
     {"aiter.shuffle_weight",                           "aiter_16x16",   NULL, CS_U8},
-    {"aiter.shuffle_weight_a16w4",                     NULL,            choose_a16w4, CS_BOOL},
-    {"fi.interleave_moe_scales_for_sm90_mixed_gemm",   "sm90_scale_fold", NULL, CS_BOOL},
-    {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4",     "sm90_fp4",     NULL, CS_BOOL},
+    {"aiter.shuffle_weight_a16w4",                     NULL,            choose_a16w4, CS_N_DTYPES},
+    {"fi.interleave_moe_scales_for_sm90_mixed_gemm",   "sm90_scale_fold", NULL, CS_N_DTYPES},
+    {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4",     "sm90_fp4",     NULL, CS_N_DTYPES},
     {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4_fp8", "sm90_fp4_fp8", NULL, CS_U16},
     {"fi.interleave_moe_weights_for_sm90_mixed_gemm.int4",    "sm90_int4",    NULL, CS_U16},
-    {"triton.BlackwellMXScaleLayout",                  "blackwell_scale", NULL, CS_BOOL},
-    {"triton.BlackwellMXValueLayout",                  "blackwell_value", NULL, CS_BOOL},
-    {"triton.CDNA4MXScaleLayout",                      NULL,            choose_cdna4, CS_BOOL},
-    {"triton.HopperMXScaleLayout",                     NULL,            choose_hopper_scale, CS_BOOL},
-    {"triton.HopperMXValueLayout",                     "hopper_value",  NULL, CS_BOOL},
-    {"fi._maybe_get_cached_w3_w1_permute_indices",     NULL,            choose_gated_shuffle, CS_BOOL},
-    {"fi.block_scale_interleave",                      "swizzle_128x4", NULL, CS_BOOL},
-    {"fi.convert_to_block_layout",                     NULL,            choose_block_major, CS_BOOL},
-    {"fi.get_w2_permute_indices_with_cache",           NULL,            choose_shuffle, CS_BOOL},
-    {"fi.reorder_rows_for_gated_act_gemm",             "gated_reorder", NULL, CS_BOOL},
-    {"fi.shuffle_matrix_a",                            NULL,            choose_shuffle, CS_BOOL},
-    {"fi.shuffle_matrix_sf_a",                         NULL,            choose_shuffle_and_swizzle, CS_BOOL},
-    {"vllm._interleave_gate_up_rows",                  "gated_reorder", NULL, CS_BOOL},
-    {"vllm.interleave_linear_and_gate",                NULL,            choose_interleave, CS_BOOL},
-    {"vllm.reorder_w13_to_w31_for_flashinfer_cutedsl", NULL,            choose_cutedsl_order, CS_BOOL},
-    {"vllm.reorder_w1w3_to_w3w1",                      "swap_halves",   NULL, CS_BOOL},
-    {"vllm.swap_w13_to_w31",                           "swap_halves",   NULL, CS_BOOL},
-    {"vllm.swizzle_blockscale",                        "swizzle_128x4", NULL, CS_BOOL},
-    {"vllm.swizzle_mxfp4_scales",                      "swizzle_128x4", NULL, CS_BOOL},
-    {"vllm.swizzle_mxfp8_scale",                       "swizzle_128x4", NULL, CS_BOOL},
+    {"triton.BlackwellMXScaleLayout",                  "blackwell_scale", NULL, CS_N_DTYPES},
+    {"triton.BlackwellMXValueLayout",                  "blackwell_value", NULL, CS_N_DTYPES},
+    {"triton.CDNA4MXScaleLayout",                      NULL,            choose_cdna4, CS_N_DTYPES},
+    {"triton.HopperMXScaleLayout",                     NULL,            choose_hopper_scale, CS_N_DTYPES},
+    {"triton.HopperMXValueLayout",                     "hopper_value",  NULL, CS_N_DTYPES},
+    {"fi._maybe_get_cached_w3_w1_permute_indices",     NULL,            choose_gated_shuffle, CS_N_DTYPES},
+    {"fi.block_scale_interleave",                      "swizzle_128x4", NULL, CS_N_DTYPES},
+    {"fi.convert_to_block_layout",                     NULL,            choose_block_major, CS_N_DTYPES},
+    {"fi.get_w2_permute_indices_with_cache",           NULL,            choose_shuffle, CS_N_DTYPES},
+    {"fi.reorder_rows_for_gated_act_gemm",             "gated_reorder", NULL, CS_N_DTYPES},
+    {"fi.shuffle_matrix_a",                            NULL,            choose_shuffle, CS_N_DTYPES},
+    {"fi.shuffle_matrix_sf_a",                         NULL,            choose_shuffle_and_swizzle, CS_N_DTYPES},
+    {"vllm._interleave_gate_up_rows",                  "gated_reorder", NULL, CS_N_DTYPES},
+    {"vllm.interleave_linear_and_gate",                NULL,            choose_interleave, CS_N_DTYPES},
+    {"vllm.reorder_w13_to_w31_for_flashinfer_cutedsl", NULL,            choose_cutedsl_order, CS_N_DTYPES},
+    {"vllm.reorder_w1w3_to_w3w1",                      "swap_halves",   NULL, CS_N_DTYPES},
+    {"vllm.swap_w13_to_w31",                           "swap_halves",   NULL, CS_N_DTYPES},
+    {"vllm.swizzle_blockscale",                        "swizzle_128x4", NULL, CS_N_DTYPES},
+    {"vllm.swizzle_mxfp4_scales",                      "swizzle_128x4", NULL, CS_N_DTYPES},
+    {"vllm.swizzle_mxfp8_scale",                       "swizzle_128x4", NULL, CS_N_DTYPES},
 };
 /* clang-format on */
 
@@ -199,7 +199,7 @@ static enum cs_status transform(const struct job *job, const char *name, int tim
     int64_t shape[3];
     CS_TRY(input(job, name, &entry, shape));
     *bytes = (struct cs_bytes){entry->bytes, entry->mapped};
-    enum cs_dtype unit = job->unit == CS_BOOL ? entry->dtype : job->unit;
+    enum cs_dtype unit = job->unit == CS_N_DTYPES ? entry->dtype : job->unit;
     shape[2] = shape[2] * cs_dtype_bits(entry->dtype) / cs_dtype_bits(unit);
     /* An output that is not written at all would hold this byte. */
     const struct cs_pattern pattern = {.kind = CS_PATTERN_BYTE, .byte = 0xA5};
