@@ -130,7 +130,7 @@ static uint64_t convert_integer(enum cs_dtype to, enum cs_dtype from, uint64_t b
     return narrow_f32(to, from, bits_of_f32(is_huge ? (float)bits : (float)value));
 }
 
-static uint64_t convert_bits(enum cs_dtype to, enum cs_dtype from, uint64_t bits) {
+uint64_t cs_ref_convert_bits(enum cs_dtype to, enum cs_dtype from, uint64_t bits) {
     if (!cs_dtype_is_floating(from)) return convert_integer(to, from, bits);
     if (from == CS_F64) {
         double value = f64_of_bits(bits);
@@ -192,7 +192,7 @@ static void convert_elements(const struct cs_ref_run *run, const struct job *job
     int64_t to = run->position[0], from = run->position[1];
     for (int64_t i = 0; i < run->n; i++, to += run->stride[0], from += run->stride[1]) {
         uint64_t bits = cs_ref_load(job->source, from_bits, from);
-        cs_ref_store(job->destination, to_bits, to, convert_bits(job->to, job->from, bits));
+        cs_ref_store(job->destination, to_bits, to, cs_ref_convert_bits(job->to, job->from, bits));
     }
 }
 
@@ -227,7 +227,7 @@ enum cs_status cs_ref_convert(const struct cs_device *device, const struct cs_vi
     struct cs_ref_walk walk = cs_ref_walk_of(destination, source);
     job.has_table = cs_dtype_bits(job.from) == 8 && walk.numel > (int64_t)CS_COUNT(job.table);
     for (unsigned i = 0; job.has_table && i < CS_COUNT(job.table); i++)
-        job.table[i] = convert_bits(job.to, job.from, i);
+        job.table[i] = cs_ref_convert_bits(job.to, job.from, i);
     cs_ref_walk_visit(&walk, convert_run, &job);
     return CS_OK;
 }

@@ -16,4 +16,6 @@ const struct cs_device cs_device_ref = {
     .relayout = cs_ref_relayout,
     .compare = cs_ref_compare,
     .digest = cs_ref_digest,
+    .map = cs_ref_map,
+    .maximum = cs_ref_maximum,
 };

@@ -28,5 +28,12 @@ enum cs_status cs_ref_relayout(const struct cs_device *device, const struct cs_p
 enum cs_status cs_ref_compare(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
                               struct cs_difference *difference);
 enum cs_status cs_ref_digest(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
+enum cs_status cs_ref_map(const struct cs_device *device, const struct cs_program *program,
+                          const struct cs_view *destination);
+enum cs_status cs_ref_maximum(const struct cs_device *device, const struct cs_program *program,
+                              const struct cs_operand *destination);
+
+/* One element by value, as `convert` does it. */
+uint64_t cs_ref_convert_bits(enum cs_dtype to, enum cs_dtype from, uint64_t bits);
 
 #endif

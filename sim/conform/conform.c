@@ -46,10 +46,10 @@ void cs_golden_judge(struct cs_conform_run *run, const char *file, const char *i
     cs_arena_release(&golden.arena);
 }
 
-enum cs_status cs_golden_try_defect(struct cs_golden_case *golden, cs_golden_attempt *attempt) {
+enum cs_status cs_golden_try_defect(struct cs_golden_case *golden, enum cs_defect defect, cs_golden_attempt *attempt) {
     if (attempt(golden, 0) == CS_OK) return CS_OK;
-    CS_TRY(attempt(golden, UINT64_C(1) << CS_DEFECT_STREAMED_PADDED_SPLIT));
-    golden->defect = cs_defect_name(CS_DEFECT_STREAMED_PADDED_SPLIT);
+    CS_TRY(attempt(golden, UINT64_C(1) << defect));
+    golden->defect = cs_defect_name(defect);
     return CS_OK;
 }
 
@@ -60,7 +60,7 @@ enum cs_status cs_golden_class(const char *exception, enum cs_status *status) {
         const char *type;
         enum cs_status status;
     } classes[] = {
-        {"AssertionError", CS_BAD_VALUE}, {"IndexError", CS_BAD_INDEX}, {"NotImplementedError", CS_UNSUPPORTED},
+        {"AssertionError", CS_BAD_VALUE}, {"AttributeError", CS_BAD_VALUE}, {"IndexError", CS_BAD_INDEX}, {"NotImplementedError", CS_UNSUPPORTED},
         {"RuntimeError", CS_BAD_SHAPE},   {"TypeError", CS_BAD_TYPE},   {"ValueError", CS_BAD_VALUE},
     };
     for (size_t i = 0; i < CS_COUNT(classes); i++) {

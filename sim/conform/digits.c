@@ -16,7 +16,7 @@ static enum cs_status pass(struct cs_arena *arena, struct cs_layer *layer, const
     CS_TRY(cs_layer_poison(layer, poison, false));
     struct cs_checkpoint checkpoint;
     enum cs_status status = cs_golden_checkpoint_make(golden, digit, raise, &checkpoint);
-    if (status == CS_OK) status = cs_layer_load(layer, &checkpoint, cs_layer_same_name);
+    if (status == CS_OK) status = cs_layer_send(layer, &checkpoint, "");
     cs_checkpoint_close(&checkpoint);
     CS_TRY(status);
     for (size_t i = 0; i < layer->module.n_slots; i++)

@@ -46,9 +46,9 @@ enum cs_status cs_golden_layouts(struct cs_conform_run *run);
 enum cs_status cs_golden_loaders(struct cs_conform_run *run);
 enum cs_status cs_golden_reload(struct cs_conform_run *run);
 
-/* Runs `attempt` as a server without defects, and once more with the streamed loader's released split if that fails. */
+/* Runs `attempt` as a server without defects, and once more with a released one if that fails. */
 typedef enum cs_status cs_golden_attempt(struct cs_golden_case *golden, uint64_t defects);
-enum cs_status cs_golden_try_defect(struct cs_golden_case *golden, cs_golden_attempt *attempt);
+enum cs_status cs_golden_try_defect(struct cs_golden_case *golden, enum cs_defect defect, cs_golden_attempt *attempt);
 
 /* Our class of a captured exception: "IndexError" → CS_BAD_INDEX. CS_BAD_VALUE for a type that has no class. */
 enum cs_status cs_golden_class(const char *exception, enum cs_status *status);
@@ -94,7 +94,10 @@ struct cs_layer_config {
     struct cs_sizes sizes; /* resolved */
     int tp_rank, ep_rank;
     int64_t first_expert;
+    bool is_round_robin;
     uint64_t defects;
+    enum cs_defect known_defect; /* that its captures show; CS_N_DEFECTS: none */
+    bool has_agreed_scales;      /* activation scales are compared with what the slot holds: it must hold 1 */
     bool on_meta;
 };
 
@@ -108,11 +111,17 @@ struct cs_layer {
     struct cs_fill_stats stats;
     struct cs_routes routes;
     const struct cs_loader *loader;
+    bool *is_sent;              /* by route */
+    bool has_agreed_scales;
+    bool is_patch;              /* what is sent is a sparse patch */
     int64_t n_calls, n_counted; /* loader calls, and elements that they counted, since opening */
 };
 
 /* Creates the parameters. Close after a failure too. */
 enum cs_status cs_layer_open(struct cs_layer *layer, const struct cs_layer_config *config);
+/* A module of these tensors, which no method made. */
+enum cs_status cs_layer_open_tensors(struct cs_layer *layer, const struct cs_device *device,
+                                     const struct cs_tensor_spec *tensors, size_t n_tensors);
 void cs_layer_close(struct cs_layer *layer);
 /* Makes every parameter hold `byte` in all its bytes; with `as_number`, floating ones hold the number instead. */
 enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_number);
@@ -121,6 +130,9 @@ enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_num
 typedef const char *cs_layer_name(struct cs_arena *arena, const char *tensor);
 enum cs_status cs_layer_load(struct cs_layer *layer, const struct cs_checkpoint *checkpoint, cs_layer_name *name_of);
 cs_layer_name cs_layer_same_name;
+/* Sends the checkpoint's entries in their order, less `prefix`, which every name of the layer has; what follows a '#' tells repeated ones apart.
+ * Biases that no parameter takes are skipped, other unknown tensors refused. */
+enum cs_status cs_layer_send(struct cs_layer *layer, const struct cs_checkpoint *checkpoint, const char *prefix);
 enum cs_status cs_layer_param(struct cs_layer *layer, const char *name, struct cs_view *view);
 
 /* ---- layouts: operations that need a layer (module_ops.c) ---- */
@@ -142,6 +154,14 @@ enum cs_status cs_golden_file(struct cs_golden_case *golden, struct cs_checkpoin
 /* The check of an operation, or NULL. */
 cs_golden_check *cs_golden_row_op(const char *op);
 
+/* ---- layouts: operations that are tables of post-load steps (step_ops.c) ---- */
+
+cs_golden_check *cs_golden_step_op(const char *op);
+/* Those that the host computes (scalar_ops.c). */
+cs_golden_check *cs_golden_scalar_op(const char *op);
+/* Those of the loader that most methods share (expert_ops.c). */
+cs_golden_check *cs_golden_expert_op(const char *op);
+
 /* ---- loaders ---- */
 
 /* Where each element of one parameter came from: an element number of the checkpoint, or one of these. */
@@ -160,12 +180,13 @@ struct cs_source_set {
 
 /* Tensors of the case's checkpoint, numbered through: element 0 of tensor t is element start[t]. */
 struct cs_golden_checkpoint {
+    const char *constant; /* end of the names of tensors that hold 0.5 instead; NULL: none */
     size_t n;
     const struct cs_golden_tensor *tensors;
     int64_t n_elements;
 };
 struct cs_golden_tensor {
-    const char *name, *kind; /* kind: the last part of the name */
+    const char *name, *kind; /* kind: what stands behind the expert, or behind "experts" */
     int64_t expert;          /* -1: all of them, as first dimension */
     enum cs_dtype dtype;
     int ndim;
@@ -174,7 +195,7 @@ struct cs_golden_tensor {
 };
 
 enum cs_status cs_golden_checkpoint_read(struct cs_golden_case *golden, struct cs_golden_checkpoint *checkpoint);
-/* What stands before ".3.w13_weight" or ".gate_up_proj_blocks" in the names of the JSON's list. */
+/* What stands before ".3.w13_weight" or ".gate_up_proj_blocks" in the names of the JSON's list; "" when nothing does. */
 enum cs_status cs_golden_prefix(struct cs_golden_case *golden, const json_t *list, const char **prefix);
 /* A checkpoint whose elements hold digit `digit` (base 256) of their number plus `raise`. Close after a failure too. */
 enum cs_status cs_golden_checkpoint_make(const struct cs_golden_checkpoint *golden, unsigned digit, unsigned raise,
@@ -193,8 +214,21 @@ enum cs_status cs_rectangles_read(struct cs_arena *arena, const json_t *param,
 enum cs_status cs_source_sets_equal(const struct cs_golden_checkpoint *checkpoint, const struct cs_source_set *expected,
                                     const struct cs_source_set *actual);
 
-cs_golden_check cs_golden_loader_case;
+/* CS_BAD_VALUE unless the padding records of the layer cover exactly what no load wrote of the parameter; where tensors were not sent, no more. */
+enum cs_status cs_layer_records_equal(struct cs_layer *layer, const struct cs_slot *slot, const struct cs_source_set *set);
+
+/* Which layer the case is about, before rounding (loader_config.c). */
+enum cs_status cs_golden_layer_config(const struct cs_golden_case *golden, struct cs_layer_config *config);
+/* Sizes and parameters as created (loader_params.c). */
+enum cs_status cs_golden_compare_layer(const struct cs_golden_case *golden, const struct cs_layer_config *config, const struct cs_layer *layer);
+
+enum cs_status cs_golden_compare_sizes(const struct cs_golden_case *golden, const struct cs_sizes *sizes);
+
+cs_golden_check cs_golden_loader_case, cs_golden_loader_reload;
+/* NULL for an entry whose method or back end we do not have. */
+cs_golden_check *cs_golden_loader_check(const json_t *json);
+/* For an entry of errors.json (loader_errors.c). */
+cs_golden_check *cs_golden_loader_edge(const json_t *json);
 void cs_golden_judge_rounding(struct cs_conform_run *run, const char *file, const json_t *root, struct cs_arena *arena);
-bool cs_golden_loader_is_supported(const json_t *json);
 
 #endif

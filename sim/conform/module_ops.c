@@ -235,5 +235,5 @@ enum cs_status cs_golden_post_load(struct cs_golden_case *golden) { return run_j
 enum cs_status cs_golden_end_to_end(struct cs_golden_case *golden) { return run_job(golden, 0, end_to_end); }
 enum cs_status cs_golden_load_combined(struct cs_golden_case *golden) { return run_job(golden, 0, load_combined); }
 enum cs_status cs_golden_load_streamed(struct cs_golden_case *golden) {
-    return cs_golden_try_defect(golden, try_streamed);
+    return cs_golden_try_defect(golden, CS_DEFECT_STREAMED_PADDED_SPLIT, try_streamed);
 }

@@ -4,6 +4,8 @@
  * element exactly once: a golden file that says two things, or nothing, about an element is refused. */
 #include "sim/conform/internal.h"
 
+#include <string.h>
+
 #define UNDRAWN (UINT32_MAX - 3) /* below it: elements of the checkpoint */
 
 struct canvas {
@@ -88,12 +90,18 @@ struct source {
     bool is_transposed;
 };
 
+/* Captures leave out ".weight" of a tensor for both halves. */
+static bool is_kind(const struct cs_golden_tensor *tensor, const char *kind) {
+    size_t length = strlen(kind);
+    return strncmp(tensor->kind, kind, length) == 0 && (!tensor->kind[length] || cs_text_equal(tensor->kind + length, ".weight"));
+}
+
 static enum cs_status find_tensor(const struct canvas *canvas, const char *kind, struct source *source) {
     const struct cs_golden_checkpoint *checkpoint = canvas->checkpoint;
     for (size_t i = 0; i < checkpoint->n; i++) {
         const struct cs_golden_tensor *tensor = &checkpoint->tensors[i];
         bool has_expert = tensor->expert < 0 || tensor->expert == canvas->source_expert;
-        if (!has_expert || !cs_text_equal(tensor->kind, kind)) continue;
+        if (!has_expert || !is_kind(tensor, kind)) continue;
         int64_t experts = tensor->expert < 0 && tensor->ndim > 0 ? tensor->shape[0] : 1;
         int64_t expert = tensor->expert < 0 ? canvas->source_expert : 0;
         CS_REQUIRE(expert >= 0 && expert < experts, CS_BAD_FILE, "golden file: %s has no expert %" PRId64, tensor->name,

@@ -77,26 +77,80 @@ static enum cs_status choose_interleave(struct cs_arena *arena, const json_t *pa
                           cs_arena_format(arena, "2 M/%" PRId64 " %" PRId64 " K", 2 * group, group));
 }
 
+/* The other row is for one matrix without halves. */
+static enum cs_status choose_by_gate(const json_t *params, struct chain *chain, const char *gated, const char *plain) {
+    return append(chain, json_is_true(json_object_get(params, "gate_up")) ? gated : plain);
+}
+
+static enum cs_status choose_a16w4(struct cs_arena *arena, const json_t *params, struct chain *chain) {
+    (void)arena;
+    return choose_by_gate(params, chain, "aiter_gu", "aiter_16x16");
+}
+
+/* The row without its padding. */
+static enum cs_status append_unpadded(struct chain *chain, const char *name) {
+    CS_TRY(append(chain, name));
+    chain->variant = *chain->rows[chain->n - 1];
+    chain->variant.pad = "";
+    chain->rows[chain->n - 1] = &chain->variant;
+    return CS_OK;
+}
+
+static enum cs_status choose_a16w4_scale(struct cs_arena *arena, const json_t *params, struct chain *chain) {
+    (void)arena;
+    if (json_is_true(json_object_get(params, "gate_up"))) return append(chain, "e8m0_gu");
+    return append_unpadded(chain, "e8m0_shuffle");
+}
+
+static enum cs_status choose_cdna4(struct cs_arena *arena, const json_t *params, struct chain *chain) {
+    (void)arena, (void)params;
+    return append_unpadded(chain, "e8m0_shuffle");
+}
+
+static enum cs_status choose_hopper_scale(struct cs_arena *arena, const json_t *params, struct chain *chain) {
+    int64_t warps;
+    CS_TRY(cs_golden_integer(params, "num_warps", &warps));
+    CS_TRY(append_variant(chain, "hopper_scale", cs_arena_format(arena, "M/%" PRId64 " 2 %" PRId64 " 2 8 K/2 2", 32 * warps, warps)));
+    if (chain->rows[0] != &chain->variant) return CS_OK;
+    chain->variant.pad = cs_arena_format(arena, "%" PRId64 " 2", 32 * warps);
+    CS_REQUIRE(chain->variant.pad, CS_NO_MEMORY, "no memory for a view");
+    return CS_OK;
+}
+
 /* clang-format off */
 static const struct row_op {
     const char *op, *row; /* row: always this one */
     enum cs_status (*choose)(struct cs_arena *arena, const json_t *params, struct chain *chain);
+    enum cs_dtype unit; /* that moves, when it is not the tensor's; CS_N_DTYPES: it is the tensor's */
 } row_ops[] = {
-    {"fi._maybe_get_cached_w3_w1_permute_indices",     NULL,            choose_gated_shuffle},
-    {"fi.block_scale_interleave",                      "swizzle_128x4", NULL},
-    {"fi.convert_to_block_layout",                     NULL,            choose_block_major},
-    {"fi.get_w2_permute_indices_with_cache",           NULL,            choose_shuffle},
-    {"fi.reorder_rows_for_gated_act_gemm",             "gated_reorder", NULL},
-    {"fi.shuffle_matrix_a",                            NULL,            choose_shuffle},
-    {"fi.shuffle_matrix_sf_a",                         NULL,            choose_shuffle_and_swizzle},
-    {"vllm._interleave_gate_up_rows",                  "gated_reorder", NULL},
-    {"vllm.interleave_linear_and_gate",                NULL,            choose_interleave},
-    {"vllm.reorder_w13_to_w31_for_flashinfer_cutedsl", NULL,            choose_cutedsl_order},
-    {"vllm.reorder_w1w3_to_w3w1",                      "swap_halves",   NULL},
-    {"vllm.swap_w13_to_w31",                           "swap_halves",   NULL},
-    {"vllm.swizzle_blockscale",                        "swizzle_128x4", NULL},
-    {"vllm.swizzle_mxfp4_scales",                      "swizzle_128x4", NULL},
-    {"vllm.swizzle_mxfp8_scale",                       "swizzle_128x4", NULL},
+    {"aiter.e8m0_shuffle",                             "e8m0_shuffle",  NULL, CS_N_DTYPES},
+    {"aiter.shuffle_scale_a16w4",                      NULL,            choose_a16w4_scale, CS_N_DTYPES},
+    {"aiter.shuffle_weight",                           "aiter_16x16",   NULL, CS_U8},
+    {"aiter.shuffle_weight_a16w4",                     NULL,            choose_a16w4, CS_N_DTYPES},
+    {"fi.interleave_moe_scales_for_sm90_mixed_gemm",   "sm90_scale_fold", NULL, CS_N_DTYPES},
+    {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4",     "sm90_fp4",     NULL, CS_N_DTYPES},
+    {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4_fp8", "sm90_fp4_fp8", NULL, CS_U16},
+    {"fi.interleave_moe_weights_for_sm90_mixed_gemm.int4",    "sm90_int4",    NULL, CS_U16},
+    {"triton.BlackwellMXScaleLayout",                  "blackwell_scale", NULL, CS_N_DTYPES},
+    {"triton.BlackwellMXValueLayout",                  "blackwell_value", NULL, CS_N_DTYPES},
+    {"triton.CDNA4MXScaleLayout",                      NULL,            choose_cdna4, CS_N_DTYPES},
+    {"triton.HopperMXScaleLayout",                     NULL,            choose_hopper_scale, CS_N_DTYPES},
+    {"triton.HopperMXValueLayout",                     "hopper_value",  NULL, CS_N_DTYPES},
+    {"fi._maybe_get_cached_w3_w1_permute_indices",     NULL,            choose_gated_shuffle, CS_N_DTYPES},
+    {"fi.block_scale_interleave",                      "swizzle_128x4", NULL, CS_N_DTYPES},
+    {"fi.convert_to_block_layout",                     NULL,            choose_block_major, CS_N_DTYPES},
+    {"fi.get_w2_permute_indices_with_cache",           NULL,            choose_shuffle, CS_N_DTYPES},
+    {"fi.reorder_rows_for_gated_act_gemm",             "gated_reorder", NULL, CS_N_DTYPES},
+    {"fi.shuffle_matrix_a",                            NULL,            choose_shuffle, CS_N_DTYPES},
+    {"fi.shuffle_matrix_sf_a",                         NULL,            choose_shuffle_and_swizzle, CS_N_DTYPES},
+    {"vllm._interleave_gate_up_rows",                  "gated_reorder", NULL, CS_N_DTYPES},
+    {"vllm.interleave_linear_and_gate",                NULL,            choose_interleave, CS_N_DTYPES},
+    {"vllm.reorder_w13_to_w31_for_flashinfer_cutedsl", NULL,            choose_cutedsl_order, CS_N_DTYPES},
+    {"vllm.reorder_w1w3_to_w3w1",                      "swap_halves",   NULL, CS_N_DTYPES},
+    {"vllm.swap_w13_to_w31",                           "swap_halves",   NULL, CS_N_DTYPES},
+    {"vllm.swizzle_blockscale",                        "swizzle_128x4", NULL, CS_N_DTYPES},
+    {"vllm.swizzle_mxfp4_scales",                      "swizzle_128x4", NULL, CS_N_DTYPES},
+    {"vllm.swizzle_mxfp8_scale",                       "swizzle_128x4", NULL, CS_N_DTYPES},
 };
 /* clang-format on */
 
@@ -106,6 +160,7 @@ struct job {
     struct cs_golden_case *golden;
     const struct cs_checkpoint *file;
     struct chain chain;
+    enum cs_dtype unit;
 };
 
 /* An input as matrices: the last two dimensions are rows and columns. */
@@ -144,6 +199,8 @@ static enum cs_status transform(const struct job *job, const char *name, int tim
     int64_t shape[3];
     CS_TRY(input(job, name, &entry, shape));
     *bytes = (struct cs_bytes){entry->bytes, entry->mapped};
+    enum cs_dtype unit = job->unit == CS_N_DTYPES ? entry->dtype : job->unit;
+    shape[2] = shape[2] * cs_dtype_bits(entry->dtype) / cs_dtype_bits(unit);
     /* An output that is not written at all would hold this byte. */
     const struct cs_pattern pattern = {.kind = CS_PATTERN_BYTE, .byte = 0xA5};
     const struct cs_allocator_rule rule = {.fresh_cold = pattern, .fresh_reload = pattern};
@@ -151,7 +208,7 @@ static enum cs_status transform(const struct job *job, const char *name, int tim
     struct cs_allocator allocator;
     cs_allocator_init(&allocator, &rule, &memory, 0);
     enum cs_status status = CS_OK;
-    for (int i = 0; i < times && status == CS_OK; i++) status = relayout(job, &allocator, entry->dtype, shape, bytes);
+    for (int i = 0; i < times && status == CS_OK; i++) status = relayout(job, &allocator, unit, shape, bytes);
     cs_allocator_close(&allocator);
     return status;
 }
@@ -180,7 +237,11 @@ static enum cs_status find_output(void *context, const char *name, const json_t 
     const struct job *job = context;
     static const char twice[] = "_twice";
     if (cs_text_equal(name, "out.idx") || cs_text_equal(name, "out.row_indices")) return row_sources(job, name, bytes);
-    if (cs_text_equal(name, "out.y")) return transform(job, "in.x", 1, bytes);
+    if (cs_text_equal(name, "out.y") || strncmp(name, "out.storage", 11) == 0) {
+        static const char *const inputs[] = {"in.x", "in.x_NK", "in.x_NG", "in.s"};
+        for (size_t i = 0; i < CS_COUNT(inputs); i++)
+            if (cs_checkpoint_find(job->file, inputs[i])) return transform(job, inputs[i], 1, bytes);
+    }
     CS_REQUIRE(strncmp(name, "out.", 4) == 0, CS_BAD_FILE, "golden file: output \"%s\" does not start with \"out.\"",
                name);
     size_t length = strlen(name) - 4, tail = sizeof twice - 1;
@@ -203,6 +264,7 @@ static enum cs_status choose(struct job *job) {
     CS_TRY(cs_golden_text(job->golden->json, "op", &op));
     const struct row_op *row = find_op(op);
     CS_REQUIRE(row, CS_INTERNAL, "operation %s has no row", op);
+    job->unit = row->unit;
     if (row->row) return append(&job->chain, row->row);
     return row->choose(&job->golden->arena, params, &job->chain);
 }

@@ -63,6 +63,83 @@ enum cs_status cs_plan_compose(struct cs_plan *plan, const struct cs_layout *con
  * `word` set this is the element before the bits of its word are permuted. */
 int64_t cs_plan_source(const struct cs_plan *plan, int64_t index);
 
+/* ---- arithmetic is data too ----
+ *
+ * A program computes each element of a tensor from the elements of others, in one pass: a 32-bit accumulator goes through
+ * its instructions in order. Numbers are f32; every operation rounds once, to nearest even, and nothing is fused or
+ * reordered. An operand of a floating dtype is read as its f32 value, one of an integer dtype as its bits (signed ones
+ * extended). The result is rounded to the destination's dtype, or its low bits are kept when that is no floating one.
+ *
+ * In text, words from left to right: "w13_weight as f16 * old as f16 / new min 448 max -448". The first word is loaded. */
+#define CS_CODES(X)                                                                                                    \
+    X(LOAD,     "load",       VALUE)   /* x := v */                                                                    \
+    X(ADD,      "+",          VALUE)                                                                                   \
+    X(MULTIPLY, "*",          VALUE)                                                                                   \
+    X(DIVIDE,   "/",          VALUE)                                                                                   \
+    X(INTO,     "into",       VALUE)   /* v / x */                                                                     \
+    X(MAXIMUM,  "max",        VALUE)   /* NaN when either is, as torch.clamp and amax */                               \
+    X(MINIMUM,  "min",        VALUE)                                                                                   \
+    X(FMAX,     "fmax",       VALUE)   /* the number when one is NaN, as C and CUDA */                                 \
+    X(FMIN,     "fmin",       VALUE)                                                                                   \
+    X(IF_ZERO,  "if_zero",    VALUE)   /* v for zero */                                                                \
+    X(ZERO_LOW, "zero_below", VALUE)   /* 0 for x < v */                                                               \
+    X(ABSOLUTE, "abs",        NOTHING)                                                                                 \
+    X(LOG2,     "log2",       NOTHING) /* to the nearest f32 */                                                        \
+    X(EXP2,     "exp2",       NOTHING) /* of a whole number: exact */                                                  \
+    X(CEIL,     "ceil",       NOTHING)                                                                                 \
+    X(FLOOR,    "floor",      NOTHING)                                                                                 \
+    X(NEAREST,  "nearest",    NOTHING) /* whole number, ties to even */                                                \
+    X(ROUND,    "as",         DTYPE)   /* to a floating dtype and back */                                              \
+    X(FLOAT,    "float",      NOTHING) /* the bits as an unsigned integer, by value */                                 \
+    X(INTEGER,  "int",        NOTHING) /* truncated to an i32 */                                                       \
+    X(XOR,      "xor",        BITS)                                                                                    \
+    X(AND,      "and",        BITS)                                                                                    \
+    X(OR,       "or",         BITS)                                                                                    \
+    X(LEFT,     "left",       BITS)                                                                                    \
+    X(RIGHT,    "right",      BITS)                                                                                    \
+    X(PLUS,     "plus",       BITS)                                                                                    \
+    X(LEAST,    "least",      BITS)    /* the smaller one, unsigned */                                                 \
+    X(MOST,     "most",       BITS)                                                                                    \
+    X(DROP,     "drop",       BITS)    /* 0 for these bits */
+
+enum cs_code {
+#define X(id, word, argument) CS_CODE_##id,
+    CS_CODES(X)
+#undef X
+};
+
+enum { CS_PROGRAM_OPERANDS = 6, CS_PROGRAM_LENGTH = 24 };
+
+/* Index i of the program's shape reads element i / block of the view, in each dimension. */
+struct cs_operand {
+    struct cs_view view; /* as many dimensions as the program */
+    int64_t block[CS_NDIM];
+};
+
+struct cs_instruction {
+    enum cs_code code;
+    int operand; /* -1: the number, or the bits */
+    float number;
+    uint32_t bits;
+    enum cs_dtype dtype;
+};
+
+struct cs_program {
+    int ndim;
+    int64_t shape[CS_NDIM];
+    size_t n_operands, n_instructions;
+    struct cs_operand operand[CS_PROGRAM_OPERANDS];
+    struct cs_instruction instruction[CS_PROGRAM_LENGTH];
+};
+
+/* Fills the instructions; each name becomes the next operand, and `names` says which (slices of the text; one name twice
+ * is one operand). The caller fills shape and operands. CS_BAD_VALUE names the word. */
+struct cs_program_name {
+    const char *start;
+    size_t length;
+};
+enum cs_status cs_program_parse(const char *text, struct cs_program *program, struct cs_program_name *names);
+
 /* ---- the table ---- */
 
 struct cs_fill {
@@ -118,6 +195,12 @@ struct cs_device {
     enum cs_status (*capture)(const struct cs_device *device, const struct cs_view *views, size_t n, void **graph);
     enum cs_status (*replay)(const struct cs_device *device, void *graph, uint64_t *digests);
     void (*forget)(const struct cs_device *device, void *graph);
+    /* destination := the program's result; of its shape. */
+    enum cs_status (*map)(const struct cs_device *device, const struct cs_program *program,
+                          const struct cs_view *destination);
+    /* Element j of the destination := the largest result among the indices i with i / block == j; NaN (bf16: 0x7FC0) when one is. */
+    enum cs_status (*maximum)(const struct cs_device *device, const struct cs_program *program,
+                              const struct cs_operand *destination);
 };
 
 /* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value, u8 and e8m0 included. Same
@@ -130,6 +213,11 @@ enum cs_status cs_device_fill(const struct cs_device *device, const struct cs_fi
  * is compared, so that a u8 view may stand for pairs of 4-bit elements. */
 enum cs_status cs_device_relayout(const struct cs_device *device, const struct cs_plan *plan, int64_t n_matrices,
                                   const struct cs_view *destination, const struct cs_view *source);
+/* Operands are MEMORY or HOST; the destination overlaps none of them, unless it is the same place, read at block 1. */
+enum cs_status cs_device_map(const struct cs_device *device, const struct cs_program *program,
+                             const struct cs_view *destination);
+enum cs_status cs_device_maximum(const struct cs_device *device, const struct cs_program *program,
+                                 const struct cs_operand *destination);
 enum cs_status cs_device_compare(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
                                  struct cs_difference *difference);
 enum cs_status cs_device_digest(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);

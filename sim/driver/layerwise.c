@@ -171,18 +171,16 @@ static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, cons
     struct layer *layer = module->driver;
     struct cs_slot *slot = cs_module_slot(module, param);
     CS_REQUIRE(slot, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index, module->spec->name, param, call->tensor);
-    if (!is_wrapped(slot)) {
-        call->param = slot->param;
-        return cs_load(call);
-    }
-    call->is_dropped = !layer->is_loading; /* gpt-oss models hold the wrapped meta tensor: late calls are dropped */
-    if (call->is_dropped) return CS_OK;
+    call->param = slot->param;
+    if (!is_wrapped(slot)) return cs_load(call);
+    call->is_dropped = !layer->is_loading && call->loader->keeps_parameters; /* the model holds the wrapped meta tensor: late calls are dropped */
+    if (call->is_dropped || call->loader->bypasses_counter) return CS_OK;    /* a plain copy writes to the meta tensor (found: F13) */
+    if (!layer->is_loading) return cs_load(call);                            /* raw, into what post-load left (found: F4) */
     struct buffered *kept = cs_arena_grow(rank->arena, (void **)&layer->calls, layer->n_calls, &layer->call_capacity, sizeof *kept);
     CS_REQUIRE(kept, CS_NO_MEMORY, "out of memory for the buffered calls of %s", module->spec->name);
     *kept = (struct buffered){*call, param};
     layer->n_calls++;
-    call->param = slot->param; /* meta, or the live `bias`, which is written at once */
-    CS_TRY(cs_load(call));
+    CS_TRY(cs_load(call)); /* on meta, or on the live `bias`, which is written at once */
     int64_t most = load_numel(slot->param);
     layer->counted += call->counted < most ? call->counted : most;
     return layer->counted >= layer->total ? process(module, layer) : CS_OK;

@@ -1,16 +1,48 @@
 /* What every loader does: copies that count, and narrowing that the policy hears of. */
 #include "sim/loader/loader.h"
 
+#include <math.h>
+#include <string.h>
+
 enum cs_status cs_load(struct cs_load_call *call) {
     call->counted = 0;
+    call->n_calls = call->loader->bypasses_counter ? 0 : cs_load_calls_of_row(call->row);
     return call->loader->load(call);
+}
+
+/* Scales that are powers of two are kept as bytes: as they are, whatever the checkpoint calls them, or converted from other numbers. */
+static enum cs_status read_as_bytes(const struct cs_load_call *call, struct cs_view *destination, struct cs_view *source) {
+    bool is_scale = call->row && call->row->as == CS_E8M0 && destination->dtype == CS_U8;
+    if (is_scale && source->dtype == CS_E8M0) return cs_view_as(source, CS_U8);
+    return is_scale && cs_dtype_is_floating(source->dtype) ? cs_view_as(destination, CS_E8M0) : CS_OK;
+}
+
+/* A sparse patch: only numbers are copied. torch has no NaN test for FP8, and integers have no NaN. */
+static enum cs_status copy_patch(const struct cs_load_call *call, const struct cs_view *destination, const struct cs_view *source) {
+    const struct cs_device *device = call->module->rank->device;
+    CS_REQUIRE(cs_dtype_is_floating(source->dtype), CS_BAD_TYPE, "%s: integers cannot be patched: no value says that an element stays", call->tensor);
+    CS_REQUIRE(cs_dtype_bits(source->dtype) >= 16, CS_UNSUPPORTED, "%s: %s numbers cannot be tested for NaN", call->tensor, cs_dtype_name(source->dtype));
+    for (int64_t i = 0; i < cs_view_numel(source); i++) {
+        struct cs_view to = {.storage = destination->storage, .offset = cs_view_element(destination, i), .dtype = destination->dtype},
+                       from = {.storage = source->storage, .offset = cs_view_element(source, i), .dtype = source->dtype};
+        unsigned char bytes[8] = {0};
+        CS_TRY(cs_device_read(device, &from, bytes, (size_t)cs_dtype_bits(from.dtype) / 8));
+        uint64_t bits = 0;
+        memcpy(&bits, bytes, sizeof bits); /* little-endian, as the file formats */
+        if (!isnan(cs_dtype_decode(from.dtype, bits))) CS_TRY(cs_device_copy(device, &to, &from));
+    }
+    return CS_OK;
 }
 
 enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *destination, const struct cs_view *source) {
     struct cs_rank *rank = call->module->rank;
-    enum cs_status status = cs_rank_copy(rank, CS_LOG_LOAD, call->loader->name, call->tensor, destination, source);
+    struct cs_view to = *destination, from = *source;
+    CS_TRY(read_as_bytes(call, &to, &from));
+    bool is_patched = call->is_patch && to.storage->kind == CS_STORAGE_MEMORY;
+    if (is_patched) return copy_patch(call, &to, &from);
+    enum cs_status status = cs_rank_copy(rank, CS_LOG_LOAD, call->loader->name, call->tensor, &to, &from);
     CS_REQUIRE(status == CS_OK, status, "rank %d: %s into %s.%s: %s", rank->index, call->tensor, call->module->spec->name, call->param->name, cs_error_text());
-    call->counted += cs_view_numel(destination);
+    if (!call->loader->bypasses_counter) call->counted += cs_view_numel(destination);
     return CS_OK;
 }
 
@@ -74,23 +106,51 @@ enum cs_status cs_load_narrowed_in_view(struct cs_load_call *call, const struct 
     return tell_policy(call, &plain, plain.name, false, false, &region);
 }
 
+/* ---- parts of a parameter with experts ---- */
+
+static int64_t columns_of(const struct cs_load_call *call, const struct cs_load_part *part) {
+    const struct cs_view *view = &call->param->view;
+    return part->columns ? part->columns : view->ndim > 2 ? view->shape[2] : 1;
+}
+
+enum cs_status cs_load_part_view(const struct cs_load_call *call, const struct cs_load_part *part, struct cs_view *view) {
+    *view = call->param->view;
+    CS_TRY(cs_view_narrow(view, 0, part->first_expert, part->n_experts));
+    CS_TRY(cs_view_narrow(view, 1, part->row, part->rows));
+    return view->ndim > 2 ? cs_view_narrow(view, 2, part->column, columns_of(call, part)) : CS_OK;
+}
+
+enum cs_status cs_load_check_part(struct cs_load_call *call, const struct cs_load_part *part, const int64_t shape[2]) {
+    int64_t columns = columns_of(call, part);
+    CS_REQUIRE(shape[0] <= part->rows && shape[1] <= columns, CS_BAD_SHAPE,
+               "%s: [%" PRId64 ", %" PRId64 "] does not fit the [%" PRId64 ", %" PRId64 "] of %s.%s that it is written to", call->tensor, shape[0],
+               shape[1], part->rows, columns, call->module->spec->name, call->param->name);
+    return CS_OK;
+}
+
 static enum cs_status narrowed_axis(struct cs_load_call *call, const struct cs_load_part *part, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const int64_t start[] = {part->first_expert, row, column}, length[] = {part->n_experts, rows, columns};
     return cs_load_narrowed(call, start, length);
 }
 
+enum cs_status cs_load_narrow_part(struct cs_load_call *call, const struct cs_load_part *part, const int64_t shape[2]) {
+    int64_t columns = columns_of(call, part);
+    CS_TRY(narrowed_axis(call, part, part->row + shape[0], part->rows - shape[0], part->column, columns));
+    bool has_narrow_columns = shape[0] && shape[1] < columns; /* a bias has no columns to narrow */
+    return has_narrow_columns ? narrowed_axis(call, part, part->row, shape[0], part->column + shape[1], columns - shape[1]) : CS_OK;
+}
+
 enum cs_status cs_load_prefix(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source) {
-    const struct cs_view *param = &call->param->view;
-    int64_t columns = param->ndim > 2 ? param->shape[2] : 1, rows = source->shape[1], width = source->ndim > 2 ? source->shape[2] : 1;
-    CS_REQUIRE(rows <= part->rows && width <= columns && source->shape[0] == part->n_experts, CS_BAD_SHAPE,
-               "%s: [%" PRId64 ", %" PRId64 ", %" PRId64 "] does not fit the [%" PRId64 ", %" PRId64 ", %" PRId64 "] of %s.%s that it is written to",
-               call->tensor, source->shape[0], rows, width, part->n_experts, part->rows, columns, call->module->spec->name, call->param->name);
-    struct cs_view destination = *param;
-    CS_TRY(cs_view_narrow(&destination, 0, part->first_expert, part->n_experts));
-    CS_TRY(cs_view_narrow(&destination, 1, part->row, rows));
-    if (param->ndim > 2) CS_TRY(cs_view_narrow(&destination, 2, 0, width));
-    if (cs_view_numel(&destination)) CS_TRY(cs_load_copy(call, &destination, source));
-    CS_TRY(narrowed_axis(call, part, part->row + rows, part->rows - rows, 0, columns));
-    bool has_narrow_columns = rows && width < columns; /* a bias has no columns to narrow */
-    return has_narrow_columns ? narrowed_axis(call, part, part->row, rows, width, columns - width) : CS_OK;
+    const int64_t shape[] = {source->shape[1], source->ndim > 2 ? source->shape[2] : 1};
+    CS_REQUIRE(source->shape[0] == part->n_experts, CS_BAD_SHAPE, "%s: has %" PRId64 " experts, %" PRId64 " of %s.%s are written", call->tensor,
+               source->shape[0], part->n_experts, call->module->spec->name, call->param->name);
+    CS_TRY(cs_load_check_part(call, part, shape));
+    struct cs_load_part written = *part;
+    written.rows = shape[0], written.columns = shape[1];
+    struct cs_view destination;
+    if (shape[0] && shape[1]) {
+        CS_TRY(cs_load_part_view(call, &written, &destination));
+        CS_TRY(cs_load_copy(call, &destination, source));
+    }
+    return cs_load_narrow_part(call, part, shape);
 }

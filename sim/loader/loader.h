@@ -11,6 +11,17 @@
 #include "sim/checkpoint/checkpoint.h"
 #include "sim/model/model.h"
 
+/* Which dimension of one expert's matrix tensor parallelism splits, or how a number is kept. */
+enum cs_shard_dim {
+    CS_ROWS = 0,
+    CS_COLUMNS = 1,
+    CS_UNSPLIT = -1,
+    CS_SCALAR = -2,         /* one number, into the expert's slot of the shard, or its only slot */
+    CS_SCALAR_AGREED = -3,  /* the same, but the slot's earlier value must be 1 or nearly equal */
+    CS_SCALAR_OF_ALL = -4,  /* the same, by global expert where a back end keeps every rank's (CS_GLOBAL_INPUT) */
+};
+enum cs_shard { CS_WHOLE = -1, CS_GATE = 0, CS_UP = 1, CS_GATE_UP = 2 /* both, one behind the other */ };
+
 /* One checkpoint tensor of a routed-experts module. Shapes as in method.h, plus If = intermediate before sharding. */
 struct cs_loader_row {
     const char *tensor; /* "gate_up_proj_blocks"; with a leading "{expert}." one per expert */
@@ -18,9 +29,10 @@ struct cs_loader_row {
     enum cs_dtype dtype;
     enum cs_dtype as;   /* whose numbers a synthetic one holds */
     const char *param;
-    int shard_dim;      /* of one expert's matrix, that tensor parallelism splits: 0 rows, 1 columns; -1: not split */
-    int shard;          /* w13 halves: 0 = gate (w1), 1 = up (w3); -1: whole */
-    int block;          /* elements of shard_dim in one 32-block of the intermediate dimension; 0: not by blocks */
+    int shard_dim;      /* enum cs_shard_dim */
+    int shard;          /* enum cs_shard: which part of shard_dim of w13 */
+    int block;          /* gpt-oss: elements of shard_dim that stay together; 0: not by blocks */
+    unsigned when;      /* options of the layer that has it */
 };
 
 /* One loader call of a toy: write `values` into a box of a parameter, or a plain mark, or both. */
@@ -50,7 +62,9 @@ struct cs_load_call {
     struct cs_view source;           /* whole checkpoint tensor; its storage may be changed (zero_ of an incoming bias) */
     int64_t expert;                  /* local id, or -1: all */
     bool is_dropped;                 /* out: the driver took no notice of the call */
+    bool is_patch;                   /* elements of the source that are NaN leave the parameter's as they are */
     int64_t counted;                 /* out: elements that copies wrote, as layerwise counts them */
+    int64_t n_calls;                 /* out: calls of upstream's weight loader */
 };
 
 struct cs_loader {
@@ -58,6 +72,9 @@ struct cs_loader {
     const struct cs_loader_row *rows;
     size_t n_rows;
     enum cs_status (*load)(struct cs_load_call *call);
+    bool is_transposed;    /* weights arrive as [K, N] */
+    bool bypasses_counter; /* copies without the parameter's weight loader: nothing is counted, and a reload keeps the old values (found: F13) */
+    bool keeps_parameters; /* the model looked its parameters up once: what comes after a layer was processed is lost (found: F4) */
 };
 
 /* Runs call->loader on call->param as it is now. */
@@ -74,13 +91,35 @@ enum cs_status cs_load_narrowed(struct cs_load_call *call, const int64_t *start,
 enum cs_status cs_load_narrowed_in_view(struct cs_load_call *call, const struct cs_view *view, const int64_t *start,
                                         const int64_t *length);
 
-/* A part of a parameter with experts: experts [first, first + n), rows [row, row + rows), every column. */
+/* A part of a parameter with experts: experts [first, first + n), rows [row, row + rows), columns likewise; 0 columns: every one. */
 struct cs_load_part {
-    int64_t first_expert, n_experts, row, rows;
+    int64_t first_expert, n_experts, row, rows, column, columns;
 };
 /* part[:, :d1, :d2] = source, and the rest of the part is narrowed away: rows first, then the columns of the written rows.
  * Source [experts, rows] or [experts, rows, columns]. CS_BAD_SHAPE when it is larger than the part. */
 enum cs_status cs_load_prefix(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source);
+/* What cs_load_prefix does before and after it copies `shape` = rows and columns: for loaders that copy piecewise. */
+enum cs_status cs_load_check_part(struct cs_load_call *call, const struct cs_load_part *part, const int64_t shape[2]);
+enum cs_status cs_load_narrow_part(struct cs_load_call *call, const struct cs_load_part *part, const int64_t shape[2]);
+/* The part that a loader writes, as a view of the parameter. */
+enum cs_status cs_load_part_view(const struct cs_load_call *call, const struct cs_load_part *part, struct cs_view *view);
+/* The part of an expert that a shard fills: half of shard_dim for gate and up, otherwise everything. */
+struct cs_load_part cs_load_part_of(const struct cs_load_call *call, int64_t expert, int shard);
+
+/* vLLM's rules for tensors of one expert (fused_moe/routed_experts.py): shards of w13, tensor parallelism by rounding down, numbers. */
+enum cs_status cs_load_standard(struct cs_load_call *call);
+/* The part of them that splits `source`, [experts, rows] or [experts, rows, columns], and writes a shard of experts from `expert` on. */
+enum cs_status cs_load_shard(struct cs_load_call *call, const struct cs_view *source, int64_t expert, int shard);
+/* The two halves of rows [gate; up], of [experts, rows] or [experts, rows, columns]. */
+enum cs_status cs_load_halves(const struct cs_view *source, struct cs_view halves[2]);
+/* A leading dimension of one expert. */
+enum cs_status cs_load_one_expert(struct cs_view *source);
+
+/* Which local slot a call for a physical expert is about: its own, -1 when it lives elsewhere and nothing is called. Numbers that every rank
+ * keeps have one for each expert. */
+int64_t cs_load_slot(const struct cs_rank_spec *rank, const struct cs_loader_row *row, int64_t expert);
+/* Calls of upstream's weight loader that one expert's tensor makes, wherever the expert is. */
+int64_t cs_load_calls_of_row(const struct cs_loader_row *row);
 
 /* Where an expected checkpoint tensor goes. */
 struct cs_route {

@@ -3,7 +3,7 @@
 
 static enum cs_status load_whole(struct cs_load_call *call) { return cs_load_copy(call, &call->param->view, &call->source); }
 
-const struct cs_loader cs_loader_default = {.name = "default", .text = "copies a tensor whole", .load = load_whole};
+const struct cs_loader cs_loader_default = {.name = "default", .text = "copies a tensor whole", .load = load_whole, .keeps_parameters = true};
 
 /* An expert slice when the parameter has a leading dimension: all that such a loader knows (R2.7). */
 static enum cs_status mark_in_view(struct cs_load_call *call, const struct cs_toy_box *box) {
@@ -35,4 +35,4 @@ static enum cs_status load_toy(struct cs_load_call *call) {
     return CS_OK;
 }
 
-const struct cs_loader cs_loader_toy = {.name = "toy", .text = "writes and marks what a toy scenario says", .load = load_toy};
+const struct cs_loader cs_loader_toy = {.name = "toy", .text = "writes and marks what a toy scenario says", .load = load_toy, .keeps_parameters = true};

@@ -1,19 +1,22 @@
 /* Methods are data: a table of parameters (create_weights) and, per back end, a table of post-load steps.
  *
- * Sizes: E local experts, I and H after rounding, per rank. A shape is words of letters and numbers with *, / and // (rounding down), such as
- * "E 2*I H/2". Steps run in order on working values: a parameter's working value is its own bytes until a step replaces it
- * (RELAYOUT, CAST, VIEW); REPLACE then does what upstream's replace_parameter does. */
+ * Sizes: E local experts, I and H after rounding, per rank. A shape is words of letters and numbers with *, / (exact), // (rounding down) and
+ * /+ (rounding up), such as "E S*I H/2". Steps: step.h. */
 #ifndef CS_METHOD_H
 #define CS_METHOD_H
 
 #include "sim/method/layouts.h"
+#include "sim/method/rounding.h"
+#include "sim/method/step.h"
 #include "sim/model/model.h"
 
 struct cs_param_row {
     const char *name, *shape;
     enum cs_dtype dtype;
-    enum cs_init init;
+    enum cs_init init; /* VALUE: 1.0 */
     bool is_scale;
+    unsigned when;     /* options of the layer that has it; 0: every layer */
+    const char *numel; /* shape word of weight_loader_numel; NULL: absent */
 };
 
 struct cs_method {
@@ -21,31 +24,12 @@ struct cs_method {
     const struct cs_param_row *params;
     size_t n_params;
     const char *const *loaders; /* names, default first; NULL at the end */
-};
-
-enum cs_step_kind {
-    CS_STEP_RELAYOUT, /* value := value through the chain of layouts */
-    CS_STEP_CAST,     /* value := value converted to dtype */
-    CS_STEP_VIEW,     /* value := the same bytes as dtype */
-    CS_STEP_REPLACE,  /* the parameter := value: replace_parameter */
-    CS_STEP_CONFIG,   /* the quant config holds the parameter at path */
-    CS_STEP_CONSTANT, /* the experts object owns an f32[E] tensor of `value` at path */
-};
-
-enum { CS_CHAIN = 4 };
-
-struct cs_step {
-    enum cs_step_kind kind;
-    const char *param;
-    const char *chain[CS_CHAIN]; /* layout names, NULL at the end */
-    enum cs_dtype dtype;
-    float value;
-    const char *const *paths; /* side paths, NULL at the end: one tensor, counted once */
-};
-
-/* Multiples to which a back end rounds I and H per rank; 0: unchanged. */
-struct cs_rounding {
-    int64_t intermediate, hidden;
+    bool is_online;             /* parameters are born on meta and quantised when they are complete */
+    struct cs_quant {           /* what a quantization config says when it says nothing else */
+        int bits;
+        int64_t group, block;   /* block: square */
+        unsigned options;
+    } usual;
 };
 
 struct cs_backend {
@@ -55,6 +39,8 @@ struct cs_backend {
     struct cs_rounding reference; /* as in the published figures (R4); zeros: the same */
     const struct cs_step *steps; /* NULL: post-load is not implemented (R8.4) */
     const size_t *n_steps;
+    enum cs_status (*round)(struct cs_sizes *sizes); /* what multiples cannot say, after them; refuses what upstream refuses. NULL: nothing */
+    unsigned options;                                /* that it brings about */
 };
 
 extern const struct cs_method *const cs_methods[];
@@ -70,7 +56,11 @@ const struct cs_backend *cs_backend_by_name(const struct cs_method *method, cons
  * divide or are not positive. Source: vllm fused_moe/layer.py, config.py. */
 enum cs_status cs_sizes_resolve(struct cs_sizes *sizes, const struct cs_rounding *rounding);
 
-/* Parses a shape over `sizes` (letters E, Eg, I, H, Iu, Hu, If). CS_BAD_VALUE names the word. */
+/* The same by a back end, with its own rule; fills in the method's usual settings where `sizes` has none. */
+enum cs_status cs_sizes_for_backend(struct cs_sizes *sizes, const struct cs_backend *backend, bool is_reference);
+
+/* Parses a shape over `sizes`: E, Eg, Ei (rows of activation scales), H, Hu, I, If, Iu, S (shards of w13), B (bits), P (elements of an i32 word),
+ * G (group), Bn and Bk (the checkpoint's block), bn and bk (the parameter's). CS_BAD_VALUE names the word. */
 enum cs_status cs_shape_parse(const char *text, const struct cs_sizes *sizes, int *ndim, int64_t *shape);
 
 /* The tensors of a routed-experts module, in upstream's order. */

@@ -1,31 +1,19 @@
-/* Shapes in words, and the sizes that the words stand for. */
+/* Shapes in words. */
 #include "sim/method/method.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum cs_status cs_sizes_resolve(struct cs_sizes *sizes, const struct cs_rounding *rounding) {
-    CS_REQUIRE(sizes->hidden_u > 0 && sizes->intermediate_full > 0 && sizes->experts_global > 0 && sizes->tp > 0 && sizes->ep > 0,
-               CS_BAD_VALUE, "sizes must be positive: hidden %" PRId64 ", intermediate %" PRId64 ", experts %" PRId64 ", tp %d, ep %d",
-               sizes->hidden_u, sizes->intermediate_full, sizes->experts_global, sizes->tp, sizes->ep);
-    CS_REQUIRE(sizes->intermediate_full % sizes->tp == 0, CS_BAD_VALUE,
-               "intermediate %" PRId64 " does not divide over tp %d ranks: choose a tp that divides it", sizes->intermediate_full, sizes->tp);
-    enum { LARGEST = 1 << 30 }; /* keeps every product of two sizes and a multiple far from overflow */
-    CS_REQUIRE(sizes->hidden_u <= LARGEST && sizes->intermediate_full <= LARGEST && sizes->experts_global <= LARGEST, CS_BAD_VALUE,
-               "sizes above %d are not supported: hidden %" PRId64 ", intermediate %" PRId64 ", experts %" PRId64, LARGEST,
-               sizes->hidden_u, sizes->intermediate_full, sizes->experts_global);
-    sizes->intermediate_u = sizes->intermediate_full / sizes->tp;
-    int64_t i = rounding->intermediate ? rounding->intermediate : 1, h = rounding->hidden ? rounding->hidden : 1;
-    sizes->intermediate = (sizes->intermediate_u + i - 1) / i * i;
-    sizes->hidden = (sizes->hidden_u + h - 1) / h * h;
-    return CS_OK;
-}
-
 static bool size_of_word(const char *word, size_t length, const struct cs_sizes *sizes, int64_t *value) {
+    bool is_global = sizes->options & CS_GLOBAL_INPUT;
+    const int64_t refine[] = {sizes->refine[0] > 0 ? sizes->refine[0] : 1, sizes->refine[1] > 0 ? sizes->refine[1] : 1};
     const struct { const char *name; int64_t value; } words[] = {
-        {"E", sizes->experts},          {"Eg", sizes->experts_global},   {"H", sizes->hidden},
-        {"Hu", sizes->hidden_u},        {"I", sizes->intermediate},      {"If", sizes->intermediate_full},
-        {"Iu", sizes->intermediate_u},
+        {"B", sizes->bits},         {"Bk", sizes->block[1]},     {"Bn", sizes->block[0]},
+        {"E", sizes->experts},      {"Eg", sizes->experts_global}, {"Ei", is_global ? sizes->experts_global + sizes->experts_redundant : sizes->experts},
+        {"G", sizes->group},        {"H", sizes->hidden},        {"Hu", sizes->hidden_u},
+        {"I", sizes->intermediate}, {"If", sizes->intermediate_full}, {"Iu", sizes->intermediate_u},
+        {"P", sizes->bits > 0 ? 32 / sizes->bits : 0}, {"S", sizes->options & CS_NOT_GATED ? 1 : 2},
+        {"bk", sizes->block[1] / refine[1]}, {"bn", sizes->block[0] / refine[0]},
     };
     for (size_t i = 0; i < CS_COUNT(words); i++)
         if (strlen(words[i].name) == length && strncmp(words[i].name, word, length) == 0) {
@@ -41,9 +29,20 @@ static bool size_of_word(const char *word, size_t length, const struct cs_sizes 
     return true;
 }
 
-enum { FLOOR = 'f' }; /* the operation // */
+enum { FLOOR = 'f', CEILING = 'c' }; /* the operations // and /+ */
 
-/* One extent: factors joined by *, / and //, from left to right; / must be exact, // rounds down as upstream's does. */
+static enum cs_status apply(char operation, const char *text, size_t length, int64_t value, int64_t *extent) {
+    if (operation == '*') {
+        CS_REQUIRE(cs_multiply(*extent, value, extent), CS_BAD_VALUE, "shape word \"%.*s\" is too large", (int)length, text);
+        return CS_OK;
+    }
+    CS_REQUIRE(value > 0 && (operation != '/' || *extent % value == 0), CS_BAD_VALUE,
+               "shape word \"%.*s\": %" PRId64 " is not a multiple of %" PRId64, (int)length, text, *extent, value);
+    *extent = *extent / value + (operation == CEILING && *extent % value);
+    return CS_OK;
+}
+
+/* One extent: factors joined by *, /, // and /+, from left to right. */
 static enum cs_status parse_extent(const char *text, size_t length, const struct cs_sizes *sizes, int64_t *extent) {
     char operation = '*';
     *extent = 1;
@@ -51,17 +50,11 @@ static enum cs_status parse_extent(const char *text, size_t length, const struct
         for (end = start; end < length && text[end] != '*' && text[end] != '/';) end++;
         int64_t value;
         CS_REQUIRE(size_of_word(text + start, end - start, sizes, &value), CS_BAD_VALUE,
-                   "shape word \"%.*s\" is unknown: use E, Eg, I, Iu, If, H, Hu or a number, joined by * and /", (int)length, text);
-        if (operation == '*') {
-            CS_REQUIRE(cs_multiply(*extent, value, extent), CS_BAD_VALUE, "shape word \"%.*s\" is too large", (int)length, text);
-        } else {
-            CS_REQUIRE(value > 0 && (operation == FLOOR || *extent % value == 0), CS_BAD_VALUE,
-                       "shape word \"%.*s\": %" PRId64 " is not a multiple of %" PRId64, (int)length, text, *extent, value);
-            *extent /= value;
-        }
+                   "shape word \"%.*s\" is unknown: use E, Eg, I, Iu, If, H, Hu, S or a number, joined by * and /", (int)length, text);
+        CS_TRY(apply(operation, text, length, value, extent));
         if (end < length) operation = text[end];
-        bool is_floor = end + 1 < length && text[end] == '/' && text[end + 1] == '/';
-        if (is_floor) operation = FLOOR, end++;
+        bool is_rounded = end + 1 < length && text[end] == '/' && (text[end + 1] == '/' || text[end + 1] == '+');
+        if (is_rounded) operation = text[++end] == '/' ? FLOOR : CEILING;
     }
     return CS_OK;
 }

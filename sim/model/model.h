@@ -47,6 +47,7 @@ struct cs_tensor_spec {
     int64_t weight_loader_numel; /* counted instead of the number of elements; -1: absent */
     bool is_unregistered;       /* a parameter object that the module does not register (R2.5) */
     bool is_scale;              /* byte class of its payload in reports */
+    bool is_online;             /* created on the meta device, materialised with `init` when its first tensor arrives */
 };
 
 /* Value that the parameter's padding must hold, decided right after creation (R2.2). `on_meta`: the model was built on
@@ -62,17 +63,47 @@ struct cs_module_spec {
     bool processes_while_loading;     /* post-load as soon as every tensor arrived, as online quantisation does */
 };
 
+/* What a layer's configuration says beside its sizes: a set of bits. Rows of tables name the ones that they need, or in the upper half
+ * (CS_UNLESS) the ones that must be absent. */
+enum cs_layer_option {
+    CS_WITH_BIAS     = 1 << 0,
+    CS_NOT_GATED     = 1 << 1, /* one shard in w13, the up projection */
+    CS_STATIC_INPUT  = 1 << 2, /* the checkpoint has activation scales */
+    CS_ASYMMETRIC    = 1 << 3, /* zero points */
+    CS_PER_CHANNEL   = 1 << 4, /* one group spans K */
+    CS_GLOBAL_INPUT  = 1 << 5, /* activation scales of every rank's experts are kept */
+    CS_NAMED_BACKEND = 1 << 6, /* the user asked for this back end */
+    CS_ACT_ORDER     = 1 << 7, /* GPTQ's desc_act */
+    CS_WITH_LORA     = 1 << 7,
+};
+#define CS_UNLESS(options) ((options) << 16)
+static inline bool cs_options_select(unsigned options, unsigned when) {
+    return (options & when & 0xFFFF) == (when & 0xFFFF) && !(options & when >> 16);
+}
+
+/* All-to-all back ends that round the hidden dimension (sim/method/rounding.c). */
+enum cs_all2all { CS_ALL2ALL_NONE, CS_ALL2ALL_DEEPEP_HT, CS_ALL2ALL_DEEPEP_LL, CS_ALL2ALL_DEEPEP_V2, CS_ALL2ALL_NIXL_EP };
+
 /* Sizes of one model on one rank, all after sharding; `_u` before rounding. */
 struct cs_sizes {
-    int64_t experts_global, experts; /* experts: of this rank */
+    int64_t experts_global, experts; /* experts: of this rank, redundant ones included */
+    int64_t experts_redundant;       /* physical experts E + i hold a copy of expert i mod E */
     int64_t hidden_u, hidden;
     int64_t intermediate_full, intermediate_u, intermediate;
     int tp, ep; /* one of them is 1 */
+    enum cs_all2all all2all;
+    unsigned options;    /* enum cs_layer_option */
+    int bits;            /* of a quantised weight */
+    int64_t group;       /* elements of K with one scale */
+    int64_t block[2];    /* rows and columns with one scale in the checkpoint */
+    int64_t refine[2];   /* a checkpoint's block is this many of the parameter's, down and across */
+    bool shards_whole_blocks; /* ranks take whole blocks; the last ones are padding */
 };
 
 struct cs_rank_spec {
     int tp_rank, ep_rank;
-    int64_t first_expert; /* global id of the first local expert */
+    int64_t first_expert; /* physical id of the first local expert; linear placement */
+    bool is_round_robin;  /* expert e is on rank e mod ep */
     struct cs_sizes sizes;
     const struct cs_module_spec *modules;
 };
@@ -211,6 +242,9 @@ enum cs_status cs_rank_copy(struct cs_rank *rank, enum cs_log_kind kind, const c
 /* Writes the initial value of a tensor (not EMPTY, not META). */
 enum cs_status cs_rank_initialise(struct cs_rank *rank, const struct cs_tensor_spec *spec, const struct cs_view *view);
 
+/* The local slot of a physical expert, or -1 when another rank has it. */
+int64_t cs_rank_expert_slot(const struct cs_rank_spec *rank, int64_t expert);
+
 struct cs_param *cs_param_new(struct cs_rank *rank, const char *name, const struct cs_tensor_spec *spec);
 struct cs_slot *cs_module_slot(struct cs_module *module, const char *name); /* NULL: no such name */
 /* Registers an object under a name, replacing what is there. */
@@ -226,7 +260,10 @@ void cs_rank_sweep(struct cs_rank *rank);
 /* ---- released defects that can be switched on; step 5 adds mutants beside them ----
  *    id                     name                        what the release does */
 #define CS_DEFECTS(X)                                                                                                  \
+    X(BLOCK_LOADER_FILLS,    "block_loader_fills",       "R4.12: the block-aligned FP8 loader fills what it will not write")   \
+    X(FUSED_EXPERT_IDS,      "fused_expert_ids",         "F15: fused 3-D checkpoints leave redundant experts unwritten")       \
     X(META_RESTORE_DEVICE,   "meta_restore_device",      "F23: a model built on meta rematerialises on meta")          \
+    X(SOURCE_ZEROED,         "source_zeroed",            "F18: ranks other than 0 zero the caller's down_proj_bias")           \
     X(STREAMED_PADDED_SPLIT, "streamed_padded_split",    "F3: the streamed gpt-oss loader splits by the padded size")
 
 enum cs_defect {

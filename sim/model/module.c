@@ -43,7 +43,7 @@ static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *modu
     CS_REQUIRE(param, CS_NO_MEMORY, "out of memory while creating %s.%s", module->spec->name, spec->name);
     struct cs_view layout;
     CS_TRY(cs_view_make(&layout, NULL, spec->dtype, spec->ndim, spec->shape));
-    bool is_meta = on_meta || spec->init == CS_INIT_META;
+    bool is_meta = on_meta || spec->is_online || spec->init == CS_INIT_META;
     CS_TRY((is_meta ? cs_rank_allocate_meta : cs_rank_allocate)(rank, &layout, spec->name, &param->view));
     CS_TRY(cs_rank_initialise(rank, spec, &param->view));
     if (rank->has_prefill && spec->kind == CS_PARAMETER && !is_meta) CS_TRY(prefill(rank, &param->view));

@@ -1,6 +1,13 @@
 /* Device work of one rank, noted in the log, and the life of its storages. */
 #include "sim/model/model.h"
 
+int64_t cs_rank_expert_slot(const struct cs_rank_spec *rank, int64_t expert) {
+    int64_t ep = rank->sizes.ep > 0 ? rank->sizes.ep : 1;
+    if (rank->is_round_robin) return expert % ep == rank->ep_rank ? expert / ep : -1;
+    bool is_here = expert >= rank->first_expert && expert < rank->first_expert + rank->sizes.experts;
+    return is_here ? expert - rank->first_expert : -1;
+}
+
 static size_t bytes_for(const struct cs_view *layout) { return cs_view_span_bytes(layout); }
 
 enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label, struct cs_view *view) {

@@ -89,19 +89,33 @@ static enum cs_status list_slices(struct listing *list, const struct cs_loader *
 
 static bool is_per_expert(const struct cs_loader *loader) { return strncmp(loader->rows[0].tensor, "{expert}.", 9) == 0; }
 
-/* The loader in whose form the checkpoint is: the first of the method's whose expert tensors are there. */
-static enum cs_status form_of(struct listing *list, const struct cs_loader **form) {
+/* How many of a loader's expert tensors the checkpoint has, and how many there are. */
+static enum cs_status count_form(struct listing *list, const struct cs_loader *loader, size_t *n_found, size_t *n) {
+    const struct cs_route_set *set;
+    CS_TRY(cs_session_routes(list->session, loader, NULL, &set));
+    *n_found = *n = 0;
+    for (size_t i = 0; i < set->routes.n; i++) {
+        if (!set->routes.items[i].row) continue;
+        ++*n;
+        *n_found += cs_checkpoint_find(list->checkpoint, set->routes.items[i].tensor) != NULL;
+    }
+    return CS_OK;
+}
+
+/* The loader in whose form the checkpoint is: the wanted one if everything that it expects is there, else the first of the method's of which
+ * anything is. */
+static enum cs_status form_of(struct listing *list, const struct cs_loader *wanted, const struct cs_loader **form) {
     const char *const *loaders = cs_method_by_name(list->session->config.scenario->method)->loaders;
+    size_t n_found, n;
+    *form = wanted;
+    CS_TRY(count_form(list, wanted, &n_found, &n));
+    if (n_found == n) return CS_OK;
     *form = cs_session_loader(list->session, NULL);
     for (; *loaders; loaders++) {
-        const struct cs_loader *loader = cs_loader_by_name(*loaders);
-        const struct cs_route_set *set;
-        CS_TRY(cs_session_routes(list->session, loader, NULL, &set));
-        for (size_t i = 0; i < set->routes.n; i++)
-            if (set->routes.items[i].row && cs_checkpoint_find(list->checkpoint, set->routes.items[i].tensor)) {
-                *form = loader;
-                return CS_OK;
-            }
+        CS_TRY(count_form(list, cs_loader_by_name(*loaders), &n_found, &n));
+        if (!n_found) continue;
+        *form = cs_loader_by_name(*loaders);
+        return CS_OK;
     }
     return CS_OK;
 }
@@ -121,7 +135,7 @@ static enum cs_status check_omitted(const struct listing *list) {
 static enum cs_status list_all(struct listing *list, const struct cs_loader *loader) {
     if (!loader) return list_entries(list);
     const struct cs_loader *form;
-    CS_TRY(form_of(list, &form));
+    CS_TRY(form_of(list, loader, &form));
     if (form == loader) return list_entries(list);
     CS_REQUIRE(is_per_expert(loader) && !is_per_expert(form) && loader->n_rows == form->n_rows, CS_UNSUPPORTED,
                "checkpoint %s has the tensors of loader %s, which cannot be sent in the form of %s: use loader = \"%s\"", list->checkpoint->label,

@@ -92,8 +92,8 @@ static enum cs_status sizes_of_rank(const struct cs_scenario *scenario, int rank
                                     .intermediate_full = model->intermediate, .tp = scenario->tp, .ep = scenario->ep};
     if (!scenario->method) return CS_OK; /* toys and dense models have no experts to shard or round */
     const struct cs_backend *backend = cs_backend_by_name(cs_method_by_name(scenario->method), scenario->backend);
-    bool is_reference = cs_text_equal(scenario->rounding, "reference") && backend->reference.intermediate;
-    return cs_sizes_resolve(&spec->sizes, is_reference ? &backend->reference : &backend->released);
+    spec->sizes.options |= CS_NAMED_BACKEND;
+    return cs_sizes_for_backend(&spec->sizes, backend, cs_text_equal(scenario->rounding, "reference"));
 }
 
 enum cs_status cs_session_resolve(struct cs_session *session) {

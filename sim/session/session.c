@@ -55,10 +55,18 @@ static enum cs_status source_of(const struct cs_session *session, const struct c
     return arrival->is_slice ? cs_view_select(source, 0, arrival->route->expert) : CS_OK;
 }
 
-/* An expert that lives elsewhere is left untouched, without an error. */
-static bool is_local(const struct cs_rank *rank, const struct cs_route *route, int64_t *expert) {
-    *expert = route->expert < 0 ? -1 : route->expert - rank->spec->first_expert;
-    return route->expert < 0 || (*expert >= 0 && *expert < rank->spec->sizes.experts);
+/* An expert that lives elsewhere is left untouched, without an error; redundant ones load their own copies. */
+static bool next_slot(const struct cs_rank *rank, const struct cs_route *route, int64_t *copy, int64_t *slot) {
+    const struct cs_sizes *sizes = &rank->spec->sizes;
+    if (route->expert < 0) {
+        *slot = -1;
+        return (*copy)++ == 0;
+    }
+    for (int64_t n = sizes->experts_global + sizes->experts_redundant; *copy * sizes->experts_global + route->expert < n;) {
+        *slot = cs_load_slot(rank->spec, route->row, (*copy)++ * sizes->experts_global + route->expert);
+        if (*slot >= 0) return true;
+    }
+    return false;
 }
 
 /* A tensor that a driver dropped was consumed by no loader: counted once, however many ranks dropped it. */
@@ -72,21 +80,21 @@ static void note_dropped(struct cs_session *session, struct cs_arrival *arrival)
 static enum cs_status send(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, struct cs_arrival *arrival,
                            struct cs_rank *rank) {
     const struct cs_route *route = arrival->route;
-    int64_t expert;
-    if (!is_local(rank, route, &expert)) return CS_OK;
-    struct cs_load_call call = {.module = &rank->modules[route->module], .loader = route->loader, .row = route->row, .toy = route->toy,
-                                .tensor = route->tensor, .expert = expert};
-    CS_TRY(source_of(session, arrival, op, rank, &call.source));
-    CS_TRY(driver->load(rank, &call, route->param));
-    if (call.is_dropped) note_dropped(session, arrival);
+    for (int64_t copy = 0, slot; next_slot(rank, route, &copy, &slot);) {
+        struct cs_load_call call = {.module = &rank->modules[route->module], .loader = route->loader, .row = route->row, .toy = route->toy,
+                                    .tensor = route->tensor, .expert = slot};
+        CS_TRY(source_of(session, arrival, op, rank, &call.source));
+        CS_TRY(driver->load(rank, &call, route->param));
+        if (call.is_dropped) note_dropped(session, arrival);
+    }
     return CS_OK;
 }
 
 static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrivals) {
     for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].n_calls = rank->modules[m].n_expected_calls = 0;
     for (size_t i = 0; i < arrivals->n; i++) {
-        int64_t expert;
-        if (is_local(rank, arrivals->items[i].route, &expert)) rank->modules[arrivals->items[i].route->module].n_expected_calls++;
+        int64_t copy = 0, slot;
+        while (next_slot(rank, arrivals->items[i].route, &copy, &slot)) rank->modules[arrivals->items[i].route->module].n_expected_calls++;
     }
 }
 
