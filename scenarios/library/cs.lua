@@ -1,12 +1,12 @@
 ---@meta
 -- Made by "coldstart help lua --stubs": editors read it, coldstart does not.
 
----@alias cs.Backend "flashinfer_trtllm"|"emulation"|"aiter"|"b12x"|"cpu"|"cutlass"|"deepgemm"|"flashinfer_cutlass"|"flashinfer_moe_ep"|"humming"|"marlin"|"no_backend"|"triton"|"xpu"
----@alias cs.Defect "meta_restore_device"|"streamed_padded_split"
+---@alias cs.Backend "flashinfer_trtllm"|"emulation"|"aiter"|"b12x"|"cpu"|"cutlass"|"deepgemm"|"flashinfer_cutlass"|"flashinfer_moe_ep"|"humming"|"marlin"|"no_backend"|"triton"|"xpu"|"vllm_cutlass"|"cutedsl"
+---@alias cs.Defect "block_loader_fills"|"fused_expert_ids"|"meta_restore_device"|"source_zeroed"|"streamed_padded_split"
 ---@alias cs.Dtype "u8"|"i8"|"bool"|"e2m1"|"e4m3"|"e5m2"|"e8m0"|"i16"|"u16"|"bf16"|"f16"|"i32"|"u32"|"f32"|"i64"|"u64"|"f64"
 ---@alias cs.Layout "aiter_16x16"|"aiter_gu"|"awq_columns4"|"awq_columns8"|"awq_to_marlin4"|"awq_to_marlin8"|"blackwell_scale"|"blackwell_value"|"block_major_k"|"deinterleave"|"deinterleave_up_first"|"e8m0_gu"|"e8m0_shuffle"|"fp4_columns"|"gated_reorder"|"gated_shuffle32"|"gptq_to_marlin4"|"hopper_scale"|"hopper_value"|"interleave64"|"interleave_last"|"interleave_up_first"|"marlin4"|"marlin4_a8"|"marlin8"|"marlin8_a8"|"marlin_e8m0_scale"|"marlin_zp4"|"marlin_zp8"|"marlin_zp_a8"|"mn_major_pack"|"p32"|"p64"|"pairs_shuffle32"|"shuffle16"|"shuffle32"|"sm90_fp4"|"sm90_fp4_fp8"|"sm90_int4"|"sm90_scale_fold"|"swap_gated_shuffle32"|"swap_halves"|"swap_pairs"|"swap_shuffle16"|"swizzle_128x4"|"transpose"
----@alias cs.Loader "default"|"gpt_oss_combined"|"gpt_oss_streamed"|"per_expert_mxfp4"|"toy"
----@alias cs.Method "gpt_oss_mxfp4"|"mxfp4"
+---@alias cs.Loader "default"|"fused_3d"|"fused_3d_transposed"|"gpt_oss_bf16_combined"|"gpt_oss_bf16_streamed"|"gpt_oss_combined"|"gpt_oss_quark_fp8"|"gpt_oss_quark_mx"|"gpt_oss_quark_mx_combined"|"gpt_oss_streamed"|"llama4"|"per_expert"|"per_expert_awq"|"per_expert_ct_wna16"|"per_expert_fp8_block"|"per_expert_fp8_channel"|"per_expert_fp8_tensor"|"per_expert_fp8_tensor_ct"|"per_expert_gate_up"|"per_expert_gptq"|"per_expert_mxfp4"|"per_expert_mxfp4_ct"|"per_expert_mxfp8"|"per_expert_nvfp4_ct"|"per_expert_nvfp4_modelopt"|"per_expert_quark_fp8_block"|"per_expert_quark_fp8_channel"|"per_expert_quark_mx"|"toy"
+---@alias cs.Method "awq"|"ct_wna16"|"fp8_block"|"fp8_channel"|"fp8_tensor"|"fp8_tensor_ct"|"fp8_tensor_modelopt"|"gpt_oss_mxfp4"|"gptq"|"mxfp4"|"mxfp4_ct"|"mxfp8_modelopt"|"nvfp4_ct"|"nvfp4_modelopt"|"online_fp8_block"|"online_fp8_channel"|"online_fp8_tensor"|"online_mxfp4"|"online_mxfp8"|"quark_fp8_block"|"quark_fp8_channel"|"quark_fp8_gpt_oss"|"quark_fp8_tensor"|"quark_mx"|"unquantized"
 ---@alias cs.Policy "none"|"zero_materialized"|"zero_in_loader"|"record_and_fill"
 ---@alias cs.ReloadDriver "direct"|"layerwise"
 ---@alias cs.StartDriver "cold_start"|"meta_build"
