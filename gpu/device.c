@@ -173,6 +173,48 @@ static enum cs_status relayout(const struct cs_device *device, const struct cs_p
     return status;
 }
 
+/* ---- programs ---- */
+
+/* The program, its HOST operands staged. */
+struct resident_program {
+    struct cs_program program;
+    struct resident operand[CS_PROGRAM_OPERANDS];
+};
+
+static void program_release(const struct cs_device *device, struct resident_program *resident) {
+    for (size_t i = 0; i < resident->program.n_operands; i++) resident_release(device, &resident->operand[i]);
+}
+
+static enum cs_status make_program_resident(const struct cs_device *device, const struct cs_program *program, struct resident_program *resident) {
+    resident->program = *program;
+    for (resident->program.n_operands = 0; resident->program.n_operands < program->n_operands; resident->program.n_operands++) {
+        size_t i = resident->program.n_operands;
+        enum cs_status status = make_resident(device, &program->operand[i].view, &resident->operand[i]);
+        if (status != CS_OK) {
+            program_release(device, resident);
+            return status;
+        }
+        resident->program.operand[i].view = resident->operand[i].view;
+    }
+    return CS_OK;
+}
+
+static enum cs_status map(const struct cs_device *device, const struct cs_program *program, const struct cs_view *destination) {
+    struct resident_program resident;
+    CS_TRY(make_program_resident(device, program, &resident));
+    enum cs_status status = cs_gpu_map_run(backend_of(device), &resident.program, destination);
+    program_release(device, &resident);
+    return status;
+}
+
+static enum cs_status maximum(const struct cs_device *device, const struct cs_program *program, const struct cs_operand *destination) {
+    struct resident_program resident;
+    CS_TRY(make_program_resident(device, program, &resident));
+    enum cs_status status = cs_gpu_maximum_run(backend_of(device), &resident.program, destination);
+    program_release(device, &resident);
+    return status;
+}
+
 /* ---- compare, digest ---- */
 
 static enum cs_status clear_result(const struct cs_device *device) {
@@ -309,7 +351,7 @@ static enum cs_status replay(const struct cs_device *device, void *made, uint64_
 #define CS_GPU_TABLE(name_, unavailable_, is_emulated_)                                                                              \
     {.name = name_, .is_emulated = is_emulated_, .unavailable = unavailable_, .allocate = allocate, .release = release, .upload = upload, .download = download,         \
      .generate = generate, .copy = copy, .convert = convert, .fill = fill, .relayout = relayout, .compare = compare, .digest = digest,     \
-     .capture = capture, .replay = replay, .forget = forget}
+     .capture = capture, .replay = replay, .forget = forget, .map = map, .maximum = maximum}
 
 const struct cs_device cs_device_gpu = CS_GPU_TABLE("gpu", gpu_unavailable, false);
 const struct cs_device cs_device_emu = CS_GPU_TABLE("emu", emu_unavailable, true);

@@ -53,26 +53,6 @@ HD uint64_t sane_each(enum cs_dtype as, uint64_t bytes) {
 
 /* ---- numbers ---- */
 
-HD uint32_t bits_of_f32(float value) {
-#ifdef __CUDA_ARCH__
-    return __float_as_uint(value);
-#else
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    return bits;
-#endif
-}
-
-HD float f32_of_bits(uint32_t bits) {
-#ifdef __CUDA_ARCH__
-    return __uint_as_float(bits);
-#else
-    float value;
-    memcpy(&value, &bits, 4);
-    return value;
-#endif
-}
-
 /* The same as small_number below, without a conversion: 1.5 * 2^23 + value has value in its last bits. All steps are exact. */
 HD uint32_t small_f32(int value, float scale) {
     return bits_of_f32((f32_of_bits(0x4B400000u + static_cast<uint32_t>(value)) - 12582912.0f) * scale);

@@ -157,6 +157,40 @@ struct cs_gpu_permute {
     struct cs_gpu_word word;
 };
 
+/* ---- programs ---- */
+
+/* A view over a program's index: dimension d steps once in `block` indices. Dimensions that it lacks have extent 1. */
+struct cs_gpu_place {
+    unsigned char *data;
+    enum cs_dtype dtype;
+    int bits;
+    bool has_blocks;
+    int64_t start, stride[CS_NDIM];
+    struct cs_gpu_divisor block[CS_NDIM];
+};
+
+struct cs_gpu_program {
+    int n_instructions;
+    struct cs_gpu_place operand[CS_PROGRAM_OPERANDS];
+    struct cs_instruction instruction[CS_PROGRAM_LENGTH];
+};
+
+struct cs_gpu_map {
+    struct cs_gpu_program program;
+    struct cs_gpu_place to;
+    int64_t n;
+    struct cs_gpu_divisor extent[CS_NDIM]; /* outermost first, as in views */
+};
+
+struct cs_gpu_maximum {
+    struct cs_gpu_program program;
+    struct cs_gpu_place to;
+    int64_t n, n_box;                                     /* elements of the result; indices behind one of them */
+    struct cs_gpu_divisor extent[CS_NDIM], box[CS_NDIM];  /* of the result; of a box */
+    int64_t block[CS_NDIM], shape[CS_NDIM];               /* boxes begin at multiples of block, and end with the shape */
+    uint32_t lanes;                                       /* threads that share a box: a power of two */
+};
+
 /* ---- graph ---- */
 
 struct cs_gpu_graph {
@@ -194,6 +228,8 @@ struct cs_gpu_backend {
     enum cs_status (*permute)(const struct cs_gpu_permute *job);
     enum cs_status (*compare)(const struct cs_gpu_compare *job);
     enum cs_status (*digest)(const struct cs_gpu_digest *job);
+    enum cs_status (*map)(const struct cs_gpu_map *job);
+    enum cs_status (*maximum)(const struct cs_gpu_maximum *job);
     enum cs_status (*record)(struct cs_gpu_graph *graph); /* makes `executable` */
     enum cs_status (*play)(const struct cs_gpu_graph *graph);
     void (*forget)(struct cs_gpu_graph *graph);
@@ -241,6 +277,9 @@ bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *di
 void cs_gpu_digits_of(struct cs_gpu_digits *digits, const struct cs_gpu_forms *forms, int first, int end);
 enum cs_status cs_gpu_relayout_run(const struct cs_gpu_backend *backend, const struct cs_plan *plan, int64_t n_matrices,
                                    unsigned char *to, const unsigned char *from);
+
+enum cs_status cs_gpu_map_run(const struct cs_gpu_backend *backend, const struct cs_program *program, const struct cs_view *destination);
+enum cs_status cs_gpu_maximum_run(const struct cs_gpu_backend *backend, const struct cs_program *program, const struct cs_operand *destination);
 
 /* ---- host loops: OpenMP lives in C ---- */
 

@@ -156,6 +156,26 @@ HD int highest_bit(uint64_t x) { /* x > 0 */
 #endif
 }
 
+HD uint32_t bits_of_f32(float value) {
+#ifdef __CUDA_ARCH__
+    return __float_as_uint(value);
+#else
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    return bits;
+#endif
+}
+
+HD float f32_of_bits(uint32_t bits) {
+#ifdef __CUDA_ARCH__
+    return __uint_as_float(bits);
+#else
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+#endif
+}
+
 /* ---- shared counters: any order gives the same ---- */
 
 HD void atomic_add(uint64_t *to, uint64_t value) {
