@@ -107,8 +107,9 @@ HD uint32_t step(const struct cs_instruction &instruction, uint32_t x, uint32_t 
     case CS_CODE_INTO: return arithmetic(instruction.code, x, v);
     case CS_CODE_MAXIMUM: return stays_largest(x, v) ? x : v;
     case CS_CODE_MINIMUM: return stays_smallest(x, v) ? x : v;
-    case CS_CODE_FMAX: return is_nan(x) ? v : is_nan(v) || a > b ? x : v;
-    case CS_CODE_FMIN: return is_nan(x) ? v : is_nan(v) || a < b ? x : v;
+    /* Of equal ones, zeros that is, the accumulator stays, as in glibc. */
+    case CS_CODE_FMAX: return is_nan(v) || a >= b ? x : v;
+    case CS_CODE_FMIN: return is_nan(v) || a <= b ? x : v;
     case CS_CODE_IF_ZERO: return a == 0.0f ? v : x;
     case CS_CODE_ZERO_LOW: return a < b ? 0 : x;
     case CS_CODE_ABSOLUTE: return x & 0x7FFFFFFF;

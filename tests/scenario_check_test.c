@@ -173,6 +173,7 @@ SPOIL(second_start, w->ops[1] = (struct cs_op){.kind = CS_OP_COLD_START, .line =
 SPOIL(expect_first, w->ops[0] = w->ops[2])
 SPOIL(no_expectation, w->scenario.n_ops = 2)
 SPOIL(no_ops, w->scenario.n_ops = 0)
+SPOIL(load_last, w->ops[3] = w->ops[1]; w->ops[3].line = 5; w->scenario.n_ops = 4)
 
 static void plans_start_a_server_reload_it_and_expect_something(void **state) {
     (void)state;
@@ -186,6 +187,7 @@ static void plans_start_a_server_reload_it_and_expect_something(void **state) {
         {expect_first, 4, "an expectation needs a running server"},
         {no_expectation, 1, "no expectation, so nothing could fail"},
         {no_ops, 1, "no expectation, so nothing could fail"},
+        {load_last, 5, "nothing judges this load"},
     };
     assert_refused(write_gpt_oss, rows, CS_COUNT(rows));
 }

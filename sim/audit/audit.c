@@ -328,6 +328,7 @@ static enum cs_status run_all(struct audit *audit) {
     config.is_tracing = true;
     audit->own_cold.arena = &audit->scratch;
     CS_TRY(cs_session_open(&audit->live, &config));
+    CS_TRY(cs_session_can_load(&audit->live, &audit->scenario->ops[0])); /* a bad checkpoint is named by the whole model's start */
     CS_TRY(plan_passes(audit));
     CS_TRY(make_colds(audit));
     CS_TRY(run_garbage(audit));

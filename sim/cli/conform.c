@@ -33,7 +33,11 @@ static enum cs_status parse(const struct cs_options *given, struct cs_conform_op
     return choose_device(device ? device : "ref", &options->device);
 }
 
-static int exit_status(const struct cs_conform_result *result) {
+static int exit_status(const struct cs_conform_options *options, const struct cs_conform_result *result) {
+    bool is_nothing = !result->total.passed && !result->total.failed && !result->total.unsupported;
+    if (is_nothing)
+        fprintf(stderr, "coldstart: nothing selected: %s has no case%s%s%s; a golden folder has layouts/index.json, loaders/*.json or reload/scenarios.json\n",
+                options->folder, options->filter ? " that contains \"" : "", options->filter ? options->filter : "", options->filter ? "\"" : "");
     if (result->total.failed) return CS_EXIT_FAILED;
     return result->total.passed ? CS_EXIT_PASSED : CS_EXIT_NOTHING;
 }
@@ -46,7 +50,7 @@ int cs_verb_conform(int argc, char **argv) {
     enum cs_status status = cs_options_parse(&given, cs_conform_cli_options, argc, argv, &arena);
     if (status == CS_OK) status = parse(&given, &options);
     if (status == CS_OK) status = cs_conform(&options, &result);
-    int code = status == CS_OK ? exit_status(&result) : cs_cli_fail(status);
+    int code = status == CS_OK ? exit_status(&options, &result) : cs_cli_fail(status);
     cs_arena_release(&arena);
     return code;
 }

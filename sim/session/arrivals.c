@@ -36,8 +36,8 @@ static enum cs_status check_tensor(const struct listing *list, const struct cs_c
     describe(entry->dtype, entry->ndim, entry->shape, found);
     describe(route->dtype, route->ndim + skipped, expected, wanted);
     return cs_fail(CS_BAD_FILE,
-                   "checkpoint %s: tensor \"%s\" is %s, the model expects %s: does the checkpoint belong to a model of another size?",
-                   list->checkpoint->label, entry->name, found, wanted);
+                   "checkpoint %s: tensor \"%s\" is %s, the model expects %s: %s", list->checkpoint->label, entry->name, found, wanted,
+                   entry->dtype == route->dtype ? "does the checkpoint belong to a model of another size?" : "convert the tensor, or take a checkpoint of this format");
 }
 
 static enum cs_status add(struct listing *list, const struct cs_checkpoint_entry *entry, const struct cs_route *route, bool is_slice) {

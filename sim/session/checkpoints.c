@@ -59,7 +59,11 @@ static enum cs_status make_toy(struct cs_session *session, const struct cs_check
 
 static enum cs_status make(struct cs_session *session, const struct cs_checkpoint_config *config, struct cs_checkpoint *checkpoint) {
     if (session->config.scenario->model.is_toy) return make_toy(session, config, checkpoint);
-    if (config->kind == CS_CHECKPOINT_FOLDER) return cs_checkpoint_open(checkpoint, config->name, config->path);
+    if (config->kind == CS_CHECKPOINT_FOLDER) {
+        const char *label = cs_arena_format(&session->arena, "%s (%s)", config->name, config->path);
+        CS_REQUIRE(label, CS_NO_MEMORY, "out of memory for the name of checkpoint %s", config->name);
+        return cs_checkpoint_open(checkpoint, label, config->path);
+    }
     return make_synthetic(session, config, checkpoint);
 }
 

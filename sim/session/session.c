@@ -126,6 +126,14 @@ static void note_peak(struct cs_session *session) {
     session->bytes_peak = bytes;
 }
 
+enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_op *op) {
+    struct cs_arena scratch = {0};
+    struct cs_arrivals arrivals;
+    enum cs_status status = cs_session_arrivals(session, op, &scratch, &arrivals);
+    cs_arena_release(&scratch);
+    return status;
+}
+
 enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op) {
     CS_REQUIRE(!session->is_unusable, CS_REFUSED, "an earlier reload failed half-way and there is no rollback: restart the server");
     const struct cs_driver *driver = cs_driver_by_name(op->driver);

@@ -219,6 +219,8 @@ struct cs_session {
 
 /* Resolves the model, opens the checkpoints, makes the ranks. Nothing is loaded yet. */
 enum cs_status cs_session_open(struct cs_session *session, const struct cs_session_config *config);
+/* Whether the operation's checkpoint has what the model needs, before anything is loaded: the same errors as running it. */
+enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_op *op);
 /* Runs one operation (COLD_START or RELOAD). CS_REFUSED when the real engine refuses it too. */
 enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op);
 void cs_session_close(struct cs_session *session);
