@@ -84,8 +84,9 @@ static float compute(enum cs_code code, float x, float v) {
     case CS_CODE_INTO: return v / x;
     case CS_CODE_MAXIMUM: return largest(x, v);
     case CS_CODE_MINIMUM: return smallest(x, v);
-    case CS_CODE_FMAX: return fmaxf(x, v);
-    case CS_CODE_FMIN: return fminf(x, v);
+    /* C leaves the sign of a zero to the library and the compiler: the first of two equal numbers wins here. */
+    case CS_CODE_FMAX: return isnan(v) || x >= v ? x : v;
+    case CS_CODE_FMIN: return isnan(v) || x <= v ? x : v;
     case CS_CODE_IF_ZERO: return x == 0.0f ? v : x;
     case CS_CODE_ZERO_LOW: return x < v ? 0.0f : x;
     case CS_CODE_LOG2: return (float)log2((double)x);
