@@ -7,7 +7,9 @@ struct job {
     int bits;
 };
 
-static inline uint64_t word_digest(uint64_t word, int64_t index) { return cs_mix64(word + (uint64_t)index * CS_DIGEST_STEP); }
+static inline uint64_t word_digest(uint64_t word, int64_t index) {
+    return cs_mix64(word + (uint64_t)index * CS_DIGEST_STEP);
+}
 
 /* The first n elements of what is left of a run, packed into words. Pieces begin at a word: none is shared. */
 static void pack_elements(struct cs_ref_run *run, int64_t n, const struct job *job, struct cs_ref_tally *tally) {
@@ -30,7 +32,8 @@ CS_REF_LOOP sum_words_loop(const cs_ref_word *words, int64_t n, int64_t first, u
     for (int64_t w = 0; w < n; w++) sum += word_digest(words[w], first + w);
     *result = sum;
 }
-CS_REF_WIDE(sum_words, (const cs_ref_word *words, int64_t n, int64_t first, uint64_t *result), (words, n, first, result))
+CS_REF_WIDE(sum_words, (const cs_ref_word *words, int64_t n, int64_t first, uint64_t *result),
+            (words, n, first, result))
 
 /* The same for n whole words of a dense run, when no word is begun. */
 static void add_words(struct cs_ref_run *run, int64_t n, const struct job *job, struct cs_ref_tally *tally) {

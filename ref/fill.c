@@ -9,8 +9,8 @@ static uint64_t repeated(uint64_t value, int bits) {
     return value;
 }
 
-static inline __attribute__((always_inline)) void set_strided(const struct cs_ref_run *run, const struct cs_ref_set *set,
-                                                              int bits) {
+static inline __attribute__((always_inline)) void set_strided(const struct cs_ref_run *run,
+                                                              const struct cs_ref_set *set, int bits) {
     int64_t to = run->position[0];
     for (int64_t i = 0; i < run->n; i++, to += run->stride[0]) cs_ref_store(set->base, bits, to, set->word);
 }

@@ -52,9 +52,12 @@ static unsigned hash_byte(uint64_t key, uint64_t i) { return (unsigned)(cs_mix64
 
 static unsigned byte_of(const struct cs_content *content, uint64_t i) {
     switch (content->kind) {
-    case CS_CONTENT_HASH: return hash_byte(content->key, i);
-    case CS_CONTENT_PATTERN: return (uint32_t)((uint32_t)(i + content->key) * UINT32_C(2654435761)) >> 24;
-    default: return content->shift < 8 ? (unsigned)((i + content->key) >> (8 * content->shift) & 0xFF) : 0;
+    case CS_CONTENT_HASH:
+        return hash_byte(content->key, i);
+    case CS_CONTENT_PATTERN:
+        return (uint32_t)((uint32_t)(i + content->key) * UINT32_C(2654435761)) >> 24;
+    default:
+        return content->shift < 8 ? (unsigned)((i + content->key) >> (8 * content->shift) & 0xFF) : 0;
     }
 }
 
@@ -80,10 +83,12 @@ static inline __attribute__((always_inline)) void hash_strided(const struct cs_r
                                                                int bits) {
     int64_t to = run->position[0], step = run->stride[0], i = 0;
     uint64_t from = (uint64_t)run->position[1];
-    for (; i < run->n && (from + (uint64_t)i) % 8; i++) cs_ref_store(job->base, bits, to + i * step, element(job, from + (uint64_t)i));
+    for (; i < run->n && (from + (uint64_t)i) % 8; i++)
+        cs_ref_store(job->base, bits, to + i * step, element(job, from + (uint64_t)i));
     for (; i + 8 <= run->n; i += 8) {
         uint64_t word = cs_mix64(job->content.key + (from + (uint64_t)i) / 8);
-        for (int64_t j = 0; j < 8; j++) cs_ref_store(job->base, bits, to + (i + j) * step, job->element_of[word >> (8 * j) & 0xFF]);
+        for (int64_t j = 0; j < 8; j++)
+            cs_ref_store(job->base, bits, to + (i + j) * step, job->element_of[word >> (8 * j) & 0xFF]);
     }
     for (; i < run->n; i++) cs_ref_store(job->base, bits, to + i * step, element(job, from + (uint64_t)i));
 }
@@ -112,14 +117,16 @@ CS_REF_LOOP garbage_words_loop(cs_ref_word *words, size_t n, uint64_t key) {
 #pragma omp simd
     for (size_t w = 0; w < n; w++) words[w] = cs_mix64(key + w);
 }
-CS_REF_WIDE(garbage_words, (cs_ref_word *words, size_t n, uint64_t key), (words, n, key))
+CS_REF_WIDE(garbage_words, (cs_ref_word * words, size_t n, uint64_t key), (words, n, key))
 
+/* clang-format off */
 #define HASH_WORDS(name, dtype)                                                                                        \
     CS_REF_LOOP name##_loop(cs_ref_word *words, size_t n, uint64_t key, uint64_t add) {                                \
         _Pragma("omp simd") for (size_t w = 0; w < n; w++) words[w] =                                                  \
             sane_bytes(dtype, add_bytes(cs_mix64(key + w), add));                                                      \
     }                                                                                                                  \
     CS_REF_WIDE(name, (cs_ref_word *words, size_t n, uint64_t key, uint64_t add), (words, n, key, add))
+/* clang-format on */
 HASH_WORDS(u8_words, CS_U8)
 HASH_WORDS(e8m0_words, CS_E8M0)
 HASH_WORDS(e4m3_words, CS_E4M3)
@@ -128,11 +135,16 @@ HASH_WORDS(e5m2_words, CS_E5M2)
 /* Words `index` … of the content. */
 static void make_words(const struct job *job, cs_ref_word *words, size_t n, uint64_t index) {
     uint64_t key = job->content.key + index, add = EVERY_BYTE(job->content.shift & 0xFF);
-    if (job->content.kind == CS_CONTENT_GARBAGE) garbage_words(words, n, key);
-    else if (job->content.as == CS_E8M0) e8m0_words(words, n, key, add);
-    else if (job->content.as == CS_E4M3) e4m3_words(words, n, key, add);
-    else if (job->content.as == CS_E5M2) e5m2_words(words, n, key, add);
-    else u8_words(words, n, key, add);
+    if (job->content.kind == CS_CONTENT_GARBAGE)
+        garbage_words(words, n, key);
+    else if (job->content.as == CS_E8M0)
+        e8m0_words(words, n, key, add);
+    else if (job->content.as == CS_E4M3)
+        e4m3_words(words, n, key, add);
+    else if (job->content.as == CS_E5M2)
+        e5m2_words(words, n, key, add);
+    else
+        u8_words(words, n, key, add);
 }
 
 /* ---- HASH of floating dtypes of 16 and 32 bits: bytes first, a number of each then ---- */
@@ -146,12 +158,14 @@ static inline uint32_t f32_of_byte(unsigned char byte) {
 
 static inline uint16_t bf16_of_byte(unsigned char byte) { return (uint16_t)(f32_of_byte(byte) >> 16); }
 
+/* clang-format off */
 #define NUMBERS(name, type, number_of)                                                                                 \
     typedef type name##_type __attribute__((aligned(1), may_alias));                                                   \
     CS_REF_LOOP name##_loop(name##_type *numbers, const unsigned char *bytes, size_t n) {                              \
         _Pragma("omp simd") for (size_t i = 0; i < n; i++) numbers[i] = number_of(bytes[i]);                           \
     }                                                                                                                  \
     CS_REF_WIDE(name, (name##_type * numbers, const unsigned char *bytes, size_t n), (numbers, bytes, n))
+/* clang-format on */
 NUMBERS(bf16_numbers, uint16_t, bf16_of_byte)
 NUMBERS(f32_numbers, uint32_t, f32_of_byte)
 
@@ -168,8 +182,10 @@ static void generate_numbers(const struct cs_ref_run *run, const struct job *job
         n = WORDS * 8 - skip < left ? WORDS * 8 - skip : left;
         make_words(job, words, (skip + n + 7) / 8, from / 8);
         const unsigned char *bytes = (const unsigned char *)words + skip;
-        if (job->bits == 16) bf16_numbers((bf16_numbers_type *)(void *)(to + 2 * done), bytes, n);
-        else f32_numbers((f32_numbers_type *)(void *)(to + 4 * done), bytes, n);
+        if (job->bits == 16)
+            bf16_numbers((bf16_numbers_type *)(void *)(to + 2 * done), bytes, n);
+        else
+            f32_numbers((f32_numbers_type *)(void *)(to + 4 * done), bytes, n);
     }
 }
 

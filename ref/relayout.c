@@ -1,8 +1,8 @@
 /* Relayout on the CPU: every destination element fetches its source element, once.
  *
- * The bulk of the work is "for each entry of a table, copy a run" (relayout.h says which tables, relayout_prepare.c makes
- * them). Nibbles move as bytes wherever pairs stay together, and words that are made of four bytes' bits, whether by a
- * layout's permutation or because nibbles are woven, are added up from tables of byte values. */
+ * The bulk of the work is "for each entry of a table, copy a run" (relayout.h says which tables, relayout_prepare.c
+ * makes them). Nibbles move as bytes wherever pairs stay together, and words that are made of four bytes' bits, whether
+ * by a layout's permutation or because nibbles are woven, are added up from tables of byte values. */
 #include "ref/relayout.h"
 #include "ref/ref.h"
 #include "ref/stream.h"
@@ -46,7 +46,8 @@ static struct block find_tile(const struct cs_ref_relayout *r, int64_t index) {
     return tile;
 }
 
-static struct block find_block(const struct cs_ref_relayout *r, const struct block *tile, const struct cs_ref_near *near) {
+static struct block find_block(const struct cs_ref_relayout *r, const struct block *tile,
+                               const struct cs_ref_near *near) {
     const struct cs_plan *plan = &r->plan;
     struct block block = *tile;
     block.destination += near->destination;
@@ -83,18 +84,29 @@ static int64_t elements_inside(const struct cs_ref_relayout *r, const struct blo
 /* ---- bytes ---- */
 
 /* Inlined with a constant size, a copy is one load and one store. */
-static inline __attribute__((always_inline)) void copy_sized(const struct cs_ref_relayout *r, unsigned char *restrict destination,
+static inline __attribute__((always_inline)) void copy_sized(const struct cs_ref_relayout *r,
+                                                             unsigned char *restrict destination,
                                                              const unsigned char *restrict source, size_t size) {
     for (int64_t i = 0; i < r->n_runs; i++) memcpy(destination + (size_t)i * size, source + r->offset[i], size);
 }
 
-static void copy_runs(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source, size_t size) {
+static void copy_runs(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source,
+                      size_t size) {
     switch (size) {
-    case 1: copy_sized(r, destination, source, 1); return;
-    case 2: copy_sized(r, destination, source, 2); return;
-    case 4: copy_sized(r, destination, source, 4); return;
-    case 8: copy_sized(r, destination, source, 8); return;
-    default: break;
+    case 1:
+        copy_sized(r, destination, source, 1);
+        return;
+    case 2:
+        copy_sized(r, destination, source, 2);
+        return;
+    case 4:
+        copy_sized(r, destination, source, 4);
+        return;
+    case 8:
+        copy_sized(r, destination, source, 8);
+        return;
+    default:
+        break;
     }
     for (int64_t i = 0; i < r->n_runs; i++) {
         __builtin_prefetch(source + r->offset[i + CS_REF_AHEAD]);
@@ -102,7 +114,8 @@ static void copy_runs(const struct cs_ref_relayout *r, unsigned char *destinatio
     }
 }
 
-static void stream_runs(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source, size_t size) {
+static void stream_runs(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source,
+                        size_t size) {
     unsigned char stage[CS_REF_STAGE];
     size_t bytes = (size_t)r->n_runs * size;
     if (size < CS_REF_LONG_RUN && bytes <= CS_REF_STAGE) {
@@ -123,8 +136,10 @@ static void move_bytes(const struct job *job, const struct block *block) {
     if (block->is_outside) {
         memset(destination, 0, (size_t)r->n_runs * size);
     } else if (block->is_inside) {
-        if (job->is_streamed) stream_runs(r, destination, source, size);
-        else copy_runs(r, destination, source, size);
+        if (job->is_streamed)
+            stream_runs(r, destination, source, size);
+        else
+            copy_runs(r, destination, source, size);
     } else {
         for (int64_t i = 0; i < r->n_runs; i++, destination += size) {
             size_t inside = (size_t)(elements_inside(r, block, i) * unit);
@@ -161,7 +176,8 @@ static void move_nibbles(const struct job *job, const struct block *block) {
     for (int64_t i = 0; i < r->n_runs; i++) {
         unsigned char *byte = &job->destination[(start + i) / 2];
         unsigned shift = is_even(start + i) ? 0 : 4, nibble = 0;
-        if (!block->is_outside && elements_inside(r, block, i) > 0) nibble = get_nibble(job->source, block->source + r->offset[i]);
+        if (!block->is_outside && elements_inside(r, block, i) > 0)
+            nibble = get_nibble(job->source, block->source + r->offset[i]);
         *byte = (unsigned char)((*byte & ~(15u << shift)) | nibble << shift);
     }
 }
@@ -169,13 +185,15 @@ static void move_nibbles(const struct job *job, const struct block *block) {
 /* ---- packed tiles ---- */
 
 /* Inlined with a constant size, a copy is one load and one store. */
-static inline __attribute__((always_inline)) void gather_runs(unsigned char *restrict destination, const unsigned char *restrict source,
+static inline __attribute__((always_inline)) void gather_runs(unsigned char *restrict destination,
+                                                              const unsigned char *restrict source,
                                                               const uint16_t *restrict packed, int64_t n, size_t size) {
     for (int64_t i = 0; i < n; i++) memcpy(destination + (size_t)i * size, source + packed[i], size);
 }
 
 /* Eight bytes are one store. */
-static void gather_bytes(unsigned char *restrict destination, const unsigned char *restrict source, const uint16_t *restrict p, int64_t n) {
+static void gather_bytes(unsigned char *restrict destination, const unsigned char *restrict source,
+                         const uint16_t *restrict p, int64_t n) {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8, p += 8) {
         const unsigned char bytes[8] = {source[p[0]], source[p[1]], source[p[2]], source[p[3]],
@@ -186,7 +204,8 @@ static void gather_bytes(unsigned char *restrict destination, const unsigned cha
 }
 
 /* So are two words. */
-static void gather_pairs(unsigned char *restrict destination, const unsigned char *restrict source, const uint16_t *restrict p, int64_t n) {
+static void gather_pairs(unsigned char *restrict destination, const unsigned char *restrict source,
+                         const uint16_t *restrict p, int64_t n) {
     int64_t i = 0;
     for (; i + 2 <= n; i += 2) {
         uint32_t words[2];
@@ -198,12 +217,13 @@ static void gather_pairs(unsigned char *restrict destination, const unsigned cha
 }
 
 static void store_word(unsigned char *to, uint32_t word) {
-    const unsigned char bytes[4] = {(unsigned char)word, (unsigned char)(word >> 8), (unsigned char)(word >> 16), (unsigned char)(word >> 24)};
+    const unsigned char bytes[4] = {(unsigned char)word, (unsigned char)(word >> 8), (unsigned char)(word >> 16),
+                                    (unsigned char)(word >> 24)};
     memcpy(to, bytes, 4);
 }
 
-static void gather_words(unsigned char *restrict destination, const unsigned char *restrict source, const struct cs_ref_relayout *r,
-                         int64_t n_words) {
+static void gather_words(unsigned char *restrict destination, const unsigned char *restrict source,
+                         const struct cs_ref_relayout *r, int64_t n_words) {
     const uint16_t *p = r->packed;
     for (int64_t w = 0; w < n_words; w++, p += 4) {
         uint32_t word = r->moved[0][source[p[0]]] | r->moved[1][source[p[1]]];
@@ -218,21 +238,34 @@ static void gather(const struct cs_ref_relayout *r, unsigned char *destination, 
         return;
     }
     switch (size) {
-    case 1: gather_bytes(destination, source, r->packed, r->n_runs); break;
-    case 2: gather_runs(destination, source, r->packed, r->n_runs, 2); break;
-    case 4: gather_pairs(destination, source, r->packed, r->n_runs); break;
-    case 8: gather_runs(destination, source, r->packed, r->n_runs, 8); break;
-    case 16: gather_runs(destination, source, r->packed, r->n_runs, 16); break;
-    default: gather_runs(destination, source, r->packed, r->n_runs, size); break;
+    case 1:
+        gather_bytes(destination, source, r->packed, r->n_runs);
+        break;
+    case 2:
+        gather_runs(destination, source, r->packed, r->n_runs, 2);
+        break;
+    case 4:
+        gather_pairs(destination, source, r->packed, r->n_runs);
+        break;
+    case 8:
+        gather_runs(destination, source, r->packed, r->n_runs, 8);
+        break;
+    case 16:
+        gather_runs(destination, source, r->packed, r->n_runs, 16);
+        break;
+    default:
+        gather_runs(destination, source, r->packed, r->n_runs, size);
+        break;
     }
 }
 
 static void pack_tile(const struct cs_ref_relayout *r, const unsigned char *source, unsigned char *pack) {
-    for (int64_t w = 0; w < r->n_windows; w++, pack += r->window_bytes) memcpy(pack, source + r->window[w], (size_t)r->window_bytes);
+    for (int64_t w = 0; w < r->n_windows; w++, pack += r->window_bytes)
+        memcpy(pack, source + r->window[w], (size_t)r->window_bytes);
 }
 
-/* The windows of the next tile are fetched into the cache while this tile's blocks are at work: some of them with block b, or
- * a part of each when they are few. */
+/* The windows of the next tile are fetched into the cache while this tile's blocks are at work: some of them with block
+ * b, or a part of each when they are few. */
 static void fetch_share(const struct cs_ref_relayout *r, const unsigned char *next, int64_t b) {
     int64_t first = 0, end = r->n_windows, from = 0, to = r->window_bytes;
     if (end >= r->n_blocks) {
@@ -285,8 +318,10 @@ static void move_tile(const struct job *job, const struct block *tile, const str
     int64_t n_words = r->makes_words ? r->n_runs * r->run * r->plan.bits / 32 : 0;
     for (int64_t b = 0; b < r->n_blocks; b++) {
         struct block block = find_block(r, tile, &r->near[b]);
-        if (r->plan.bits == 4) move_nibbles(job, &block);
-        else move_bytes(job, &block);
+        if (r->plan.bits == 4)
+            move_nibbles(job, &block);
+        else
+            move_bytes(job, &block);
         permute_words(r, job->destination + block.destination * r->plan.bits / 8, n_words);
     }
 }
@@ -313,7 +348,8 @@ enum cs_status cs_ref_relayout(const struct cs_device *device, const struct cs_p
     job.source = (const unsigned char *)source->storage->data + cs_view_byte_offset(source);
 
     int64_t n_tiles = n_matrices * r.n_tiles, n_bytes = n_matrices * plan->rows * plan->columns * plan->bits / 8;
-    int64_t tile_bytes = r.n_blocks * r.n_runs * r.run * r.plan.bits / 8, n_share = tile_bytes < SHARE ? SHARE / (tile_bytes + 1) + 1 : 1;
+    int64_t tile_bytes = r.n_blocks * r.n_runs * r.run * r.plan.bits / 8,
+            n_share = tile_bytes < SHARE ? SHARE / (tile_bytes + 1) + 1 : 1;
     bool shares_bytes = r.plan.bits == 4 && !is_even(r.n_runs); /* neighbouring blocks write the same byte */
     job.is_streamed = n_bytes >= CS_REF_STREAM_FROM;
 #pragma omp parallel for schedule(dynamic) if (n_bytes > PARALLEL && !shares_bytes)

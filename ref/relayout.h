@@ -15,13 +15,13 @@
 #include "sim/device/device.h"
 
 enum {
-    CS_REF_NEAR = 64,      /* blocks of a tile */
-    CS_REF_RUNS = 1024,    /* runs of a block */
-    CS_REF_WINDOWS = 128,  /* of a tile */
-    CS_REF_PACK = 16 << 10, /* bytes of a tile's windows: half a first-level cache */
+    CS_REF_NEAR = 64,        /* blocks of a tile */
+    CS_REF_RUNS = 1024,      /* runs of a block */
+    CS_REF_WINDOWS = 128,    /* of a tile */
+    CS_REF_PACK = 16 << 10,  /* bytes of a tile's windows: half a first-level cache */
     CS_REF_STAGE = 16 << 10, /* bytes of a block that is put together in the cache, then streamed */
-    CS_REF_LONG_RUN = 512,  /* bytes of a run that is streamed from where it is */
-    CS_REF_AHEAD = 8       /* runs that are fetched before they are needed */
+    CS_REF_LONG_RUN = 512,   /* bytes of a run that is streamed from where it is */
+    CS_REF_AHEAD = 8         /* runs that are fetched before they are needed */
 };
 
 /* A block of a tile. */
@@ -31,11 +31,11 @@ struct cs_ref_near {
 };
 
 struct cs_ref_relayout {
-    struct cs_plan plan; /* as given, or nibbles paired into bytes; digits split, and in the order of the nests */
+    struct cs_plan plan;       /* as given, or nibbles paired into bytes; digits split, and in the order of the nests */
     int64_t size, source_size; /* elements of a matrix */
     int n_far, n_near, n_inner;
-    bool has_run;                                        /* the last digit is the run */
-    int64_t run, n_runs, n_blocks, n_tiles;              /* elements; runs of a block; blocks of a tile; tiles of a matrix */
+    bool has_run;                           /* the last digit is the run */
+    int64_t run, n_runs, n_blocks, n_tiles; /* elements; runs of a block; blocks of a tile; tiles of a matrix */
     int64_t least[CS_PLAN_GUARDS], most[CS_PLAN_GUARDS]; /* what inner digits and run add to each guard */
     int64_t most_near[CS_PLAN_GUARDS];                   /* what near digits add at most */
     struct cs_ref_near near[CS_REF_NEAR];
@@ -43,11 +43,11 @@ struct cs_ref_relayout {
 
     bool is_packed; /* tiles without padding are moved through a buffer of their windows */
     int64_t n_windows, window_bytes;
-    int64_t window[CS_REF_WINDOWS];    /* where they begin in the source: bytes */
-    int64_t near_packed[CS_REF_NEAR];  /* first byte of a block in the buffer */
-    uint16_t packed[CS_REF_RUNS];      /* byte of each run in the buffer; makes_words: of each byte of a word in turn */
-    bool makes_words;                  /* of packed blocks, each destination word is a sum of four bytes' values in `moved` */
-    uint32_t moved[4][256];            /* bits of a byte value, by its place in the word */
+    int64_t window[CS_REF_WINDOWS];   /* where they begin in the source: bytes */
+    int64_t near_packed[CS_REF_NEAR]; /* first byte of a block in the buffer */
+    uint16_t packed[CS_REF_RUNS];     /* byte of each run in the buffer; makes_words: of each byte of a word in turn */
+    bool makes_words;       /* of packed blocks, each destination word is a sum of four bytes' values in `moved` */
+    uint32_t moved[4][256]; /* bits of a byte value, by its place in the word */
 };
 
 /* Everything that depends on the plan alone. */

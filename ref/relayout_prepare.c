@@ -3,9 +3,9 @@
 #include <string.h>
 
 enum {
-    LINE = 64, /* of a cache */
+    LINE = 64,         /* of a cache */
     WINDOW = 2 * LINE, /* of the source, that a tile reads whole */
-    BLOCK = 64 << 10 /* bytes in a block: enough to hide its set-up */
+    BLOCK = 64 << 10   /* bytes in a block: enough to hide its set-up */
 };
 
 /* ---- pairs of nibbles ---- */
@@ -97,7 +97,8 @@ static void choose_run(struct cs_ref_relayout *r) {
 
 /* How many runs of digit d a block has room for, when its other digits make n_runs that touch n_lines of the source. */
 static int64_t room(const struct cs_ref_relayout *r, int d, int64_t n_runs, int64_t n_lines) {
-    int64_t run_bytes = r->run * r->plan.bits / 8, most = (run_bytes < CS_REF_LONG_RUN ? CS_REF_STAGE : BLOCK) / (run_bytes + 1);
+    int64_t run_bytes = r->run * r->plan.bits / 8,
+            most = (run_bytes < CS_REF_LONG_RUN ? CS_REF_STAGE : BLOCK) / (run_bytes + 1);
     bool shares_lines = run_bytes < LINE && step_bytes(&r->plan, d) >= LINE;
     if (most > CS_REF_RUNS) most = CS_REF_RUNS;
     if (r->plan.word && most > CS_REF_RUNS * 8 / r->plan.bits / r->run) most = CS_REF_RUNS * 8 / r->plan.bits / r->run;
@@ -111,7 +112,8 @@ static void choose_inner(struct cs_ref_relayout *r) {
     int first = plan->n_digits - r->has_run;
     r->n_runs = 1;
     while (first > 0) {
-        int64_t extent = plan->digit[first - 1].extent, part = largest_divisor(extent, room(r, first - 1, r->n_runs, n_lines));
+        int64_t extent = plan->digit[first - 1].extent,
+                part = largest_divisor(extent, room(r, first - 1, r->n_runs, n_lines));
         bool is_whole = part == extent;
         if (!split(plan, first - 1, part)) break;
         first -= is_whole;
@@ -193,8 +195,10 @@ static void find_reaches(struct cs_ref_relayout *r) {
         for (int d = r->n_far; d < plan->n_digits; d++) {
             int64_t reach = (plan->digit[d].extent - 1) * plan->guard[g].coefficient[d];
             bool is_near = d < r->n_far + r->n_near;
-            if (!is_near) *(reach < 0 ? &r->least[g] : &r->most[g]) += reach;
-            else if (reach > 0) r->most_near[g] += reach;
+            if (!is_near)
+                *(reach < 0 ? &r->least[g] : &r->most[g]) += reach;
+            else if (reach > 0)
+                r->most_near[g] += reach;
         }
 }
 
@@ -225,7 +229,8 @@ static int window_digits(const struct cs_ref_relayout *r, int *digits) {
     for (int d = r->n_far; d < plan->n_digits; d++) {
         int to = n;
         if (is_small(plan, d)) continue;
-        for (; to > 0 && distance(&plan->digit[digits[to - 1]]) > distance(&plan->digit[d]); to--) digits[to] = digits[to - 1];
+        for (; to > 0 && distance(&plan->digit[digits[to - 1]]) > distance(&plan->digit[d]); to--)
+            digits[to] = digits[to - 1];
         digits[to] = d;
         n++;
     }
@@ -307,7 +312,8 @@ static void tabulate_moves(struct cs_ref_relayout *r, const uint8_t *place) {
 static void permute_words(struct cs_ref_relayout *r, const int64_t *runs) {
     int64_t unit = r->plan.bits / 8, width = r->run * unit;
     r->makes_words = width * r->n_runs <= CS_REF_RUNS && width * r->n_runs % 4 == 0;
-    for (int64_t i = 0; r->makes_words && i < r->n_runs * width; i++) r->packed[i] = (uint16_t)(runs[i / width] * unit + i % width);
+    for (int64_t i = 0; r->makes_words && i < r->n_runs * width; i++)
+        r->packed[i] = (uint16_t)(runs[i / width] * unit + i % width);
 }
 
 /* The digit that counts the two nibbles of a source byte, split off if need be; -1: none that starts pairs. */
@@ -349,8 +355,10 @@ static void pack(struct cs_ref_relayout *r, int64_t apart) {
     if (!r->is_packed) return;
     tabulate_packed(r, runs);
     r->is_packed = r->window_bytes * r->n_windows <= CS_REF_PACK;
-    if (r->plan.bits == 4) spread_bytes(r, runs, apart);
-    else if (r->plan.word) permute_words(r, runs);
+    if (r->plan.bits == 4)
+        spread_bytes(r, runs, apart);
+    else if (r->plan.word)
+        permute_words(r, runs);
     if (r->plan.bits == 4) r->is_packed = r->makes_words;
     for (int64_t i = 0; i < r->n_runs && !r->makes_words; i++) r->packed[i] = (uint16_t)(runs[i] * unit);
 }

@@ -1,6 +1,6 @@
 /* Stores that go past the caches, for large results: nobody will find them in a cache later anyway, and a line that is
- * written whole need not be read first. That halves the traffic of long rows (measured: 9 → 17 GB/s for runs of 256 bytes
- * with gaps). Elsewhere than on x86-64 they are ordinary stores. */
+ * written whole need not be read first. That halves the traffic of long rows (measured: 9 → 17 GB/s for runs of 256
+ * bytes with gaps). Elsewhere than on x86-64 they are ordinary stores. */
 #ifndef CS_REF_STREAM_H
 #define CS_REF_STREAM_H
 
@@ -25,7 +25,8 @@ static inline size_t cs_ref_stream_head(const unsigned char *to, size_t n) {
 }
 
 /* `next`: where the next copy will read, as many bytes, so that they are on their way already; or `from` itself. */
-static inline void cs_ref_stream_copy(unsigned char *to, const unsigned char *from, size_t n, const unsigned char *next) {
+static inline void cs_ref_stream_copy(unsigned char *to, const unsigned char *from, size_t n,
+                                      const unsigned char *next) {
 #ifdef __SSE2__
     size_t i = cs_ref_stream_head(to, n);
     memcpy(to, from, i);
@@ -46,7 +47,8 @@ static inline void cs_ref_stream_copy(unsigned char *to, const unsigned char *fr
 /* `word` over and over, from its first byte at to[0]. */
 static inline void cs_ref_stream_set(unsigned char *to, size_t n, uint64_t word) {
     size_t i = 0;
-    for (; i < n && (uintptr_t)(to + i) % CS_REF_STREAM_UNIT; i++, word = word >> 8 | word << 56) to[i] = (unsigned char)word;
+    for (; i < n && (uintptr_t)(to + i) % CS_REF_STREAM_UNIT; i++, word = word >> 8 | word << 56)
+        to[i] = (unsigned char)word;
 #ifdef __SSE2__
     __m128i unit = _mm_set1_epi64x((long long)word);
     for (; i + CS_REF_STREAM_UNIT <= n; i += CS_REF_STREAM_UNIT) _mm_stream_si128((__m128i *)(void *)(to + i), unit);

@@ -1,14 +1,15 @@
 /* One loop, compiled for several widths of vector registers; the widest that this machine has is taken.
  *
- * The loop itself is the always-inlined function NAME_loop, in plain C. CS_REF_WIDE(NAME, (parameters), (arguments)) makes
- * the function NAME of it. Such loops compute with integers only, so that every width gives the same results. Where the
- * compiler or the machine knows nothing of this, NAME is NAME_loop. */
+ * The loop itself is the always-inlined function NAME_loop, in plain C. CS_REF_WIDE(NAME, (parameters), (arguments))
+ * makes the function NAME of it. Such loops compute with integers only, so that every width gives the same results.
+ * Where the compiler or the machine knows nothing of this, NAME is NAME_loop. */
 #ifndef CS_REF_WIDE_H
 #define CS_REF_WIDE_H
 
 #define CS_REF_LOOP static inline __attribute__((always_inline)) void
 
 #if defined __x86_64__ && defined __GNUC__ && !defined COLDSTART_NARROW
+/* clang-format off */
 #define CS_REF_WIDE(name, parameters, arguments)                                                                       \
     __attribute__((target("avx2"))) static void name##_avx2 parameters { name##_loop arguments; }                      \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) static void name##_avx512 parameters {               \
@@ -23,9 +24,12 @@
         else                                                                                                           \
             name##_loop arguments;                                                                                     \
     }
+/* clang-format on */
 #else
+/* clang-format off */
 #define CS_REF_WIDE(name, parameters, arguments)                                                                       \
     static void name parameters { name##_loop arguments; }
+/* clang-format on */
 #endif
 
 /* Eight bytes anywhere in memory, whatever they are of. */

@@ -1,6 +1,6 @@
-/* Runs a scenario and judges each expectation against a cold start. Three passes, one after the other, so that only one server is in memory at a
- * time: cold starts of what is expected, module by module, as digests; the plan over other garbage (R8.3), as digests; the plan itself,
- * judged as it runs. */
+/* Runs a scenario and judges each expectation against a cold start. Three passes, one after the other, so that only one
+ * server is in memory at a time: cold starts of what is expected, module by module, as digests; the plan over other
+ * garbage (R8.3), as digests; the plan itself, judged as it runs. */
 #include "sim/audit/expect.h"
 
 #include <string.h>
@@ -22,11 +22,12 @@ struct audit {
     struct cs_verdict *verdict;
     struct cs_session live;
     struct cs_state own_cold; /* of `live`, after its cold start */
-    struct cs_state *garbage; /* one for each operation; those of expectations that the plan over other garbage reached have entries */
+    struct cs_state *garbage; /* one for each operation; those of expectations that the plan over other garbage reached
+                                 have entries */
     struct cold *colds;
-    const char *checkpoint;   /* that the server should hold */
-    const char *refusal;      /* of the load before; NULL: it went well */
-    size_t n_noted;           /* tensors of states so far, for recording and reference */
+    const char *checkpoint; /* that the server should hold */
+    const char *refusal;    /* of the load before; NULL: it went well */
+    size_t n_noted;         /* tensors of states so far, for recording and reference */
     int64_t device_differ;
     const char *device_first; /* the first of them */
     int64_t bytes_moved, bytes_peak;
@@ -35,7 +36,9 @@ struct audit {
 
 const char *cs_verdict_status_name(enum cs_verdict_status status) {
     static const char *const names[] = {
-        [CS_PASSED] = "passed", [CS_FAILED] = "failed", [CS_MISTRUSTED] = "mistrusted", [CS_REFUSED_AS_UPSTREAM] = "refused", [CS_SKIPPED] = "skipped",
+        [CS_PASSED] = "passed",         [CS_FAILED] = "failed",
+        [CS_MISTRUSTED] = "mistrusted", [CS_REFUSED_AS_UPSTREAM] = "refused",
+        [CS_SKIPPED] = "skipped",
     };
     return names[status];
 }
@@ -44,16 +47,23 @@ static void module_is_loaded(void *context, int64_t session_bytes) {
     struct audit *audit = context;
     const struct cs_audit_options *options = audit->options;
     audit->modules_loaded++;
-    if (options->progress) options->progress(options->progress_context, audit->modules_loaded, audit->modules_total, audit->bytes_moved + session_bytes);
+    if (options->progress)
+        options->progress(options->progress_context, audit->modules_loaded, audit->modules_total,
+                          audit->bytes_moved + session_bytes);
 }
 
 static struct cs_session_config config_of(struct audit *audit, const char *policy, bool is_garbage) {
     return (struct cs_session_config){
-        .scenario = audit->scenario, .device = audit->options->device, .policy = policy,
-        .allocator = is_garbage ? cs_allocator_harshest : audit->scenario->allocator, .seed = audit->options->seed,
+        .scenario = audit->scenario,
+        .device = audit->options->device,
+        .policy = policy,
+        .allocator = is_garbage ? cs_allocator_harshest : audit->scenario->allocator,
+        .seed = audit->options->seed,
         .garbage_seed = audit->options->seed + (is_garbage ? UINT64_C(0x9e3779b97f4a7c15) : 0),
-        .only_rank = audit->scenario->has_only_rank ? audit->scenario->only_rank : -1, .pool = &audit->pool,
-        .module_is_loaded = module_is_loaded, .progress_context = audit,
+        .only_rank = audit->scenario->has_only_rank ? audit->scenario->only_rank : -1,
+        .pool = &audit->pool,
+        .module_is_loaded = module_is_loaded,
+        .progress_context = audit,
     };
 }
 
@@ -67,7 +77,8 @@ static void close_session(struct audit *audit, struct cs_session *session) {
 
 static enum cs_status record(struct audit *audit, const struct cs_entry *entry) {
     struct cs_recording *recording = audit->options->recording;
-    uint64_t *added = cs_arena_grow(recording->arena, (void **)&recording->digests, recording->n, &recording->capacity, sizeof *added);
+    uint64_t *added = cs_arena_grow(recording->arena, (void **)&recording->digests, recording->n, &recording->capacity,
+                                    sizeof *added);
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for a recording of %zu digests", recording->n);
     *added = entry->digest;
     recording->n++;
@@ -79,7 +90,9 @@ static void compare_device(struct audit *audit, const struct cs_entry *entry) {
     bool is_same = audit->n_noted < reference->n && reference->digests[audit->n_noted] == entry->digest;
     if (is_same) return;
     audit->device_differ++;
-    if (!audit->device_first) audit->device_first = cs_arena_format(audit->arena, "%s.%s of rank %d", entry->spec->name, entry->name, entry->rank);
+    if (!audit->device_first)
+        audit->device_first =
+            cs_arena_format(audit->arena, "%s.%s of rank %d", entry->spec->name, entry->name, entry->rank);
 }
 
 /* Entries `first` and later of a state are new. */
@@ -100,7 +113,8 @@ static enum cs_status capture(struct audit *audit, struct cs_session *session, s
 /* ---- cold starts ---- */
 
 /* Adds one module of one rank, from a session that holds nothing else. */
-static enum cs_status add_cold_module(struct audit *audit, const struct cs_session_config *whole, size_t rank, size_t module, struct cs_state *state) {
+static enum cs_status add_cold_module(struct audit *audit, const struct cs_session_config *whole, size_t rank,
+                                      size_t module, struct cs_state *state) {
     const struct cs_module_spec *spec = &audit->live.model.ranks[rank].modules[module];
     struct cs_session_config config = *whole;
     config.only_module = spec->name;
@@ -122,7 +136,8 @@ static enum cs_status cold_state(struct audit *audit, const char *policy, bool i
     *state = (struct cs_state){.arena = &audit->scratch};
     for (size_t r = 0; r < audit->live.model.n_ranks; r++) {
         bool is_run = config.only_rank < 0 || config.only_rank == (int)r;
-        for (size_t m = 0; is_run && m < audit->live.model.n_modules; m++) CS_TRY(add_cold_module(audit, &config, r, m, state));
+        for (size_t m = 0; is_run && m < audit->live.model.n_modules; m++)
+            CS_TRY(add_cold_module(audit, &config, r, m, state));
     }
     return CS_OK;
 }
@@ -133,7 +148,9 @@ static struct cold *find_cold(const struct audit *audit, const char *policy) {
     return NULL;
 }
 
-static const char *cold_policy_of(const struct audit *audit, const struct cs_op *op) { return op->against_policy ? op->against_policy : audit->options->policy; }
+static const char *cold_policy_of(const struct audit *audit, const struct cs_op *op) {
+    return op->against_policy ? op->against_policy : audit->options->policy;
+}
 
 static enum cs_status note_cold(struct audit *audit, const char *policy) {
     if (find_cold(audit, policy)) return CS_OK;
@@ -146,15 +163,19 @@ static enum cs_status note_cold(struct audit *audit, const char *policy) {
     return CS_OK;
 }
 
-static bool expects_refusal(const struct audit *audit, const struct cs_op *op) { return cs_expected_for(op, audit->options->policy)->is_refused; }
+static bool expects_refusal(const struct audit *audit, const struct cs_op *op) {
+    return cs_expected_for(op, audit->options->policy)->is_refused;
+}
 
 /* Which cold starts the expectations need, and how many modules all passes load. */
 static enum cs_status plan_passes(struct audit *audit) {
     int64_t n_servers = 0;
     for (size_t i = 0; i < audit->scenario->n_ops; i++) {
         const struct cs_op *op = &audit->scenario->ops[i];
-        if (op->kind != CS_OP_EXPECT) audit->checkpoint = op->checkpoint, n_servers += 2; /* the plan, and over other garbage */
-        else if (!expects_refusal(audit, op)) CS_TRY(note_cold(audit, cold_policy_of(audit, op)));
+        if (op->kind != CS_OP_EXPECT)
+            audit->checkpoint = op->checkpoint, n_servers += 2; /* the plan, and over other garbage */
+        else if (!expects_refusal(audit, op))
+            CS_TRY(note_cold(audit, cold_policy_of(audit, op)));
     }
     for (const struct cold *cold = audit->colds; cold; cold = cold->next) n_servers += 2;
     size_t n_ranks = audit->scenario->has_only_rank ? 1 : audit->live.model.n_ranks;
@@ -197,9 +218,11 @@ static enum cs_status give_verdict(struct audit *audit, enum cs_verdict_status s
     return CS_OK;
 }
 
-/* A load that raised, as a server's would: the scenario may expect it. Bad files and lack of memory are no matter of the scenario. */
+/* A load that raised, as a server's would: the scenario may expect it. Bad files and lack of memory are no matter of
+ * the scenario. */
 static bool is_refusal(enum cs_status status) {
-    return status == CS_REFUSED || status == CS_BAD_SHAPE || status == CS_BAD_INDEX || status == CS_BAD_VALUE || status == CS_BAD_TYPE;
+    return status == CS_REFUSED || status == CS_BAD_SHAPE || status == CS_BAD_INDEX || status == CS_BAD_VALUE ||
+           status == CS_BAD_TYPE;
 }
 
 /* Whether the next operation judges this one. */
@@ -208,7 +231,8 @@ static const struct cs_expected *judged_by(const struct audit *audit, const stru
     return is_judged ? cs_expected_for(op + 1, audit->options->policy) : NULL;
 }
 
-/* A reload that raises is a verdict. So is a start, when the scenario expects it; else it is a mistake of whoever wrote the scenario. */
+/* A reload that raises is a verdict. So is a start, when the scenario expects it; else it is a mistake of whoever wrote
+ * the scenario. */
 static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     audit->checkpoint = op->checkpoint;
     bool is_start = op->kind == CS_OP_COLD_START;
@@ -227,27 +251,35 @@ static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
 static enum cs_status judge_refusal(struct audit *audit, const struct cs_op *op, const struct cs_expected *expected) {
     bool is_expected = expected->is_refused && (!expected->refusal || strstr(audit->refusal, expected->refusal));
     if (is_expected) return give_verdict(audit, CS_REFUSED_AS_UPSTREAM, NULL);
-    return give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "line %d: expected %s, but the load failed: %s", op->line,
-                                                          cs_expected_text(expected, audit->arena), audit->refusal));
+    return give_verdict(audit, CS_FAILED,
+                        cs_arena_format(audit->arena, "line %d: expected %s, but the load failed: %s", op->line,
+                                        cs_expected_text(expected, audit->arena), audit->refusal));
 }
 
 static void note_load(struct audit *audit) {
     struct cs_verdict *verdict = audit->verdict;
     const struct cs_session *session = &audit->live;
-    const struct { enum cs_count count; int64_t value; } counts[] = {
-        {CS_COUNT_missing, session->accounting.missing},   {CS_COUNT_duplicate, session->accounting.duplicate},
-        {CS_COUNT_excess, session->accounting.excess},     {CS_COUNT_fill_calls, session->fill.calls},
-        {CS_COUNT_fill_regions, session->fill.regions},    {CS_COUNT_fill_bytes, session->fill.bytes},
-        {CS_COUNT_fill_skipped, session->fill.skipped},    {CS_COUNT_warnings, session->fill.warnings},
+    const struct {
+        enum cs_count count;
+        int64_t value;
+    } counts[] = {
+        {CS_COUNT_missing, session->accounting.missing}, {CS_COUNT_duplicate, session->accounting.duplicate},
+        {CS_COUNT_excess, session->accounting.excess},   {CS_COUNT_fill_calls, session->fill.calls},
+        {CS_COUNT_fill_regions, session->fill.regions},  {CS_COUNT_fill_bytes, session->fill.bytes},
+        {CS_COUNT_fill_skipped, session->fill.skipped},  {CS_COUNT_warnings, session->fill.warnings},
     };
     for (size_t i = 0; i < CS_COUNT(counts); i++) verdict->count[counts[i].count] = counts[i].value;
     verdict->not_simulated = session->accounting.not_simulated;
     if (session->fill.warning) verdict->warning = cs_arena_text(audit->arena, session->fill.warning);
 }
 
-static enum cs_status explain(struct audit *audit, const char *cold_policy, const struct cs_entry *entry, const struct cs_state *now,
-                              const struct cold *cold, const struct cs_state *garbage) {
-    const struct cs_case failing = {.live = &audit->live, .cold_policy = cold_policy, .checkpoint = audit->checkpoint, .now = now, .cold = &cold->declared,
+static enum cs_status explain(struct audit *audit, const char *cold_policy, const struct cs_entry *entry,
+                              const struct cs_state *now, const struct cold *cold, const struct cs_state *garbage) {
+    const struct cs_case failing = {.live = &audit->live,
+                                    .cold_policy = cold_policy,
+                                    .checkpoint = audit->checkpoint,
+                                    .now = now,
+                                    .cold = &cold->declared,
                                     .garbage = garbage->n ? garbage : NULL};
     int64_t element;
     CS_TRY(cs_first_difference(&failing, entry, audit->arena, &audit->verdict->first, &element));
@@ -259,7 +291,9 @@ static const char *undetermined(const struct audit *audit, const struct cold *co
     for (size_t i = 0; i < cold->declared.n; i++) {
         const struct cs_entry *a = &cold->declared.entries[i], *b = cs_state_find(&cold->garbage, a, i);
         if (a->kind == CS_ENTRY_PARAM && (!b || cs_entry_differs(a, b)))
-            return cs_arena_format(audit->arena, "cold_undetermined: %s.%s of rank %d depends on what memory held at the cold start", a->spec->name, a->name, a->rank);
+            return cs_arena_format(audit->arena,
+                                   "cold_undetermined: %s.%s of rank %d depends on what memory held at the cold start",
+                                   a->spec->name, a->name, a->rank);
     }
     return NULL;
 }
@@ -268,7 +302,8 @@ static void add_digests(uint64_t *digest, const struct cs_state *state) {
     for (size_t i = 0; i < state->n; i++) *digest = cs_mix64(*digest + state->entries[i].digest);
 }
 
-static enum cs_status compare(struct audit *audit, const struct cs_op *op, const struct cs_expected *expected, const char **reason, const char **unclear) {
+static enum cs_status compare(struct audit *audit, const struct cs_op *op, const struct cs_expected *expected,
+                              const char **reason, const char **unclear) {
     struct cs_verdict *verdict = audit->verdict;
     const char *cold_policy = cold_policy_of(audit, op);
     const struct cold *cold = find_cold(audit, cold_policy);
@@ -298,17 +333,26 @@ static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
     verdict->expected = cs_expected_text(expected, audit->arena);
     verdict->n_expectations++;
     if (audit->refusal) return judge_refusal(audit, op, expected);
-    if (expected->is_refused) return give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "line %d: expected %s, but the load went through", op->line, verdict->expected));
+    if (expected->is_refused)
+        return give_verdict(audit, CS_FAILED,
+                            cs_arena_format(audit->arena, "line %d: expected %s, but the load went through", op->line,
+                                            verdict->expected));
     const char *reason = NULL, *unclear = NULL;
     CS_TRY(compare(audit, op, expected, &reason, &unclear));
     int64_t lucky = verdict->count[CS_COUNT_params_lucky];
     if (audit->device_differ)
-        return give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "%s and ref disagree about %" PRId64 " tensors, the first is %s", verdict->device,
-                                                              audit->device_differ, audit->device_first));
+        return give_verdict(audit, CS_FAILED,
+                            cs_arena_format(audit->arena,
+                                            "%s and ref disagree about %" PRId64 " tensors, the first is %s",
+                                            verdict->device, audit->device_differ, audit->device_first));
     if (unclear) return give_verdict(audit, CS_FAILED, unclear);
     if (reason) return give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "line %d: %s", op->line, reason));
     if (expected->is_equal && lucky)
-        return give_verdict(audit, CS_MISTRUSTED, cs_arena_format(audit->arena, "line %d: equal by luck: %" PRId64 " tensors change when undefined memory holds other garbage", op->line, lucky));
+        return give_verdict(audit, CS_MISTRUSTED,
+                            cs_arena_format(audit->arena,
+                                            "line %d: equal by luck: %" PRId64
+                                            " tensors change when undefined memory holds other garbage",
+                                            op->line, lucky));
     return CS_OK;
 }
 
@@ -318,7 +362,11 @@ static enum cs_status judge_rest(struct audit *audit, size_t first) {
         const struct cs_op *op = &audit->scenario->ops[i];
         bool is_judged = op->kind == CS_OP_EXPECT && !expects_refusal(audit, op);
         if (is_judged)
-            CS_TRY(give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "line %d: not judged: the load before was refused, and there is no rollback", op->line)));
+            CS_TRY(give_verdict(
+                audit, CS_FAILED,
+                cs_arena_format(audit->arena,
+                                "line %d: not judged: the load before was refused, and there is no rollback",
+                                op->line)));
     }
     return CS_OK;
 }
@@ -328,7 +376,8 @@ static enum cs_status run_all(struct audit *audit) {
     config.is_tracing = true;
     audit->own_cold.arena = &audit->scratch;
     CS_TRY(cs_session_open(&audit->live, &config));
-    CS_TRY(cs_session_can_load(&audit->live, &audit->scenario->ops[0])); /* a bad checkpoint is named by the whole model's start */
+    CS_TRY(cs_session_can_load(&audit->live,
+                               &audit->scenario->ops[0])); /* a bad checkpoint is named by the whole model's start */
     CS_TRY(plan_passes(audit));
     CS_TRY(make_colds(audit));
     CS_TRY(run_garbage(audit));
@@ -346,12 +395,17 @@ static double now_seconds(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struct cs_audit_options *options, struct cs_arena *arena, struct cs_verdict *verdict) {
+enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struct cs_audit_options *options,
+                                 struct cs_arena *arena, struct cs_verdict *verdict) {
     struct audit audit = {.scenario = scenario, .options = options, .arena = arena, .verdict = verdict};
     double start = now_seconds();
     struct cs_memory memory = cs_device_memory(options->device);
     cs_pool_init(&audit.pool, &memory);
-    *verdict = (struct cs_verdict){.scenario = scenario, .device = options->device->name, .policy = options->policy, .seed = options->seed, .expected = "nothing"};
+    *verdict = (struct cs_verdict){.scenario = scenario,
+                                   .device = options->device->name,
+                                   .policy = options->policy,
+                                   .seed = options->seed,
+                                   .expected = "nothing"};
     enum cs_status status = run_all(&audit);
     if (status == CS_UNSUPPORTED) { /* R8.4: a failure, never a silent skip */
         verdict->status = CS_FAILED;

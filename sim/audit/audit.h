@@ -1,5 +1,5 @@
-/* Audit: compares a server with a fresh cold start of the checkpoint that it should hold, channel by channel (R8.1), and
- * judges the expectations of a scenario.
+/* Audit: compares a server with a fresh cold start of the checkpoint that it should hold, channel by channel (R8.1),
+ * and judges the expectations of a scenario.
  *
  * States are digests first: a state lists every parameter, buffer and side tensor with its address, layout and digest.
  * Bytes are looked at only for what differs; the cold start's are then made again, for that module and rank alone. */
@@ -8,7 +8,12 @@
 
 #include "sim/session/session.h"
 
-enum cs_byte_class { CS_BYTE_PAYLOAD, CS_BYTE_SCALE, CS_BYTE_PADDING, CS_BYTE_LAYOUT }; /* LAYOUT: shape, stride or dtype differs */
+enum cs_byte_class {
+    CS_BYTE_PAYLOAD,
+    CS_BYTE_SCALE,
+    CS_BYTE_PADDING,
+    CS_BYTE_LAYOUT
+}; /* LAYOUT: shape, stride or dtype differs */
 const char *cs_byte_class_name(enum cs_byte_class byte_class);
 
 /* The first difference, in the user's coordinates. -1: the tensor has no such dimension. */
@@ -19,12 +24,13 @@ struct cs_first {
     int64_t expert, row, column; /* of the kernel tensor */
     int64_t n_elements, n_total; /* that differ, in this tensor */
     enum cs_byte_class byte_class;
-    uint64_t expected, actual;   /* bit patterns */
+    uint64_t expected, actual; /* bit patterns */
     enum cs_dtype dtype;
 };
 
 enum cs_verdict_status { CS_PASSED, CS_FAILED, CS_MISTRUSTED, CS_REFUSED_AS_UPSTREAM, CS_SKIPPED };
-const char *cs_verdict_status_name(enum cs_verdict_status status); /* "passed", "failed", "mistrusted", "refused", "skipped" */
+const char *
+cs_verdict_status_name(enum cs_verdict_status status); /* "passed", "failed", "mistrusted", "refused", "skipped" */
 
 /* The entry of `op` that speaks about `policy`; equal() when none does (R8.5). */
 const struct cs_expected *cs_expected_for(const struct cs_op *op, const char *policy);
@@ -35,7 +41,7 @@ struct cs_verdict {
     const char *device, *policy;
     uint64_t seed;
     enum cs_verdict_status status;
-    const char *reason;         /* one line: why it did not pass, such as "line 14: side_moved: expected 6, got 0"; or NULL */
+    const char *reason; /* one line: why it did not pass, such as "line 14: side_moved: expected 6, got 0"; or NULL */
     const char *refused_reason; /* or NULL */
     int64_t params_total;
     int64_t count[CS_N_COUNTS]; /* of the failing expectation, or of the last one */
@@ -44,12 +50,12 @@ struct cs_verdict {
     bool is_lucky;              /* passed or failed with lucky tensors: equal by what memory happened to hold */
     struct cs_first first;
     size_t n_why;
-    const char *const *why;     /* explanation, at most 15 lines */
-    int64_t n_expectations;     /* that were judged */
-    const char *warning;        /* of the padding records (R2.5), or NULL */
-    int64_t not_simulated;      /* checkpoint tensors skipped by pattern, in the last load */
+    const char *const *why; /* explanation, at most 15 lines */
+    int64_t n_expectations; /* that were judged */
+    const char *warning;    /* of the padding records (R2.5), or NULL */
+    int64_t not_simulated;  /* checkpoint tensors skipped by pattern, in the last load */
     size_t n_ranks;
-    uint64_t digest;            /* of every byte that was compared: two runs with equal counts may still differ */
+    uint64_t digest; /* of every byte that was compared: two runs with equal counts may still differ */
     double seconds;
     int64_t bytes_moved, bytes_peak;
 };
@@ -65,16 +71,16 @@ struct cs_audit_options {
     const struct cs_device *device;
     const char *policy; /* one of the registry */
     uint64_t seed;
-    /* Told after each module that a server loaded: how many of all those that the three passes will load, and the bytes that were moved so far.
-     * NULL: nobody asks. */
+    /* Told after each module that a server loaded: how many of all those that the three passes will load, and the bytes
+     * that were moved so far. NULL: nobody asks. */
     void (*progress)(void *context, int64_t done, int64_t total, int64_t bytes);
     void *progress_context;
-    struct cs_recording *recording;        /* filled, or NULL */
-    const struct cs_recording *reference;  /* what another device made of the same scenario, policy and seed; or NULL */
+    struct cs_recording *recording;       /* filled, or NULL */
+    const struct cs_recording *reference; /* what another device made of the same scenario, policy and seed; or NULL */
 };
 
-/* Runs the scenario and judges it. A status other than CS_OK means that it could not be run (bad checkpoint, no memory …);
- * the verdict is then of no use. Text of the verdict is made in `arena`. */
+/* Runs the scenario and judges it. A status other than CS_OK means that it could not be run (bad checkpoint, no memory
+ * …); the verdict is then of no use. Text of the verdict is made in `arena`. */
 enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struct cs_audit_options *options,
                                  struct cs_arena *arena, struct cs_verdict *verdict);
 

@@ -5,7 +5,8 @@ static bool is_same_address(const struct cs_entry *a, const struct cs_entry *b) 
     return a->storage_id == b->storage_id && a->byte_offset == b->byte_offset;
 }
 
-static void compare_params(const struct cs_state *now, const struct cs_state *cold, int64_t *count, int64_t *total, const struct cs_entry **first) {
+static void compare_params(const struct cs_state *now, const struct cs_state *cold, int64_t *count, int64_t *total,
+                           const struct cs_entry **first) {
     for (size_t i = 0; i < cold->n; i++) {
         if (cold->entries[i].kind != CS_ENTRY_PARAM) continue;
         (*total)++;
@@ -15,7 +16,8 @@ static void compare_params(const struct cs_state *now, const struct cs_state *co
         if (!*first) *first = entry;
     }
     for (size_t i = 0; i < now->n; i++) /* a name that the cold start does not have */
-        if (now->entries[i].kind == CS_ENTRY_PARAM && !cs_state_find(cold, &now->entries[i], i)) count[CS_COUNT_params_differ]++;
+        if (now->entries[i].kind == CS_ENTRY_PARAM && !cs_state_find(cold, &now->entries[i], i))
+            count[CS_COUNT_params_differ]++;
 }
 
 static void compare_addresses(const struct cs_state *now, const struct cs_state *own_cold, int64_t *count) {
@@ -36,7 +38,8 @@ static void compare_addresses(const struct cs_state *now, const struct cs_state 
 static void compare_sides(const struct cs_state *now, const struct cs_state *cold, int64_t *count) {
     for (size_t i = 0; i < now->n; i++) {
         const struct cs_entry *entry = &now->entries[i];
-        if (entry->kind != CS_ENTRY_SIDE || entry->is_alias) continue; /* an alias is compared as the parameter that it is */
+        if (entry->kind != CS_ENTRY_SIDE || entry->is_alias)
+            continue; /* an alias is compared as the parameter that it is */
         const struct cs_entry *fresh = cs_state_find(cold, entry, i);
         count[CS_COUNT_side_differ] += fresh && cs_entry_differs(entry, fresh);
     }
@@ -47,7 +50,8 @@ static void count_gaps(const struct cs_state *now, int64_t *count) {
     for (size_t i = 0; i < now->n; i++) {
         const struct cs_view *view = &now->entries[i].view;
         int64_t bytes = (cs_view_numel(view) * cs_dtype_bits(view->dtype) + 7) / 8;
-        if (now->entries[i].kind == CS_ENTRY_PARAM) count[CS_COUNT_gap_bytes] += (int64_t)cs_view_span_bytes(view) - bytes;
+        if (now->entries[i].kind == CS_ENTRY_PARAM)
+            count[CS_COUNT_gap_bytes] += (int64_t)cs_view_span_bytes(view) - bytes;
     }
 }
 
@@ -66,8 +70,8 @@ static void compare_aliases(const struct cs_state *now, const struct cs_state *c
     }
 }
 
-void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, const struct cs_state *own_cold, int64_t *count, int64_t *total,
-                      const struct cs_entry **first) {
+void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, const struct cs_state *own_cold,
+                      int64_t *count, int64_t *total, const struct cs_entry **first) {
     *first = NULL;
     *total = 0;
     compare_params(now, cold, count, total, first);
@@ -81,7 +85,8 @@ int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other,
     int64_t lucky = 0;
     for (size_t i = 0; i < cold->n; i++) {
         if (cold->entries[i].kind != CS_ENTRY_PARAM) continue;
-        const struct cs_entry *a = cs_state_find(now, &cold->entries[i], i), *b = cs_state_find(other, &cold->entries[i], i);
+        const struct cs_entry *a = cs_state_find(now, &cold->entries[i], i),
+                              *b = cs_state_find(other, &cold->entries[i], i);
         lucky += a && b && !cs_entry_differs(a, &cold->entries[i]) && cs_entry_differs(b, &cold->entries[i]);
     }
     return lucky;

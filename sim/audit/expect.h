@@ -9,6 +9,7 @@ const char *cs_expected_text(const struct cs_expected *expected, struct cs_arena
 /* NULL when the counts are as expected; else what is not, such as "side_moved: expected 6, got 0". */
 const char *cs_expected_judge(const struct cs_expected *expected, const int64_t *count, struct cs_arena *arena);
 /* The same for the parameter values of a toy. */
-enum cs_status cs_expected_values_judge(const struct cs_expected *expected, struct cs_session *session, struct cs_arena *arena, const char **reason);
+enum cs_status cs_expected_values_judge(const struct cs_expected *expected, struct cs_session *session,
+                                        struct cs_arena *arena, const char **reason);
 
 #endif

@@ -1,23 +1,29 @@
-/* The first difference, in the user's coordinates, and what kind of byte it is. Bytes of the cold start are made again for this one module
- * and rank; padding is what changes when the module is created over 0x00 and over 0xFF and nothing refills it. */
+/* The first difference, in the user's coordinates, and what kind of byte it is. Bytes of the cold start are made again
+ * for this one module and rank; padding is what changes when the module is created over 0x00 and over 0xFF and nothing
+ * refills it. */
 #include "sim/audit/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 const char *cs_byte_class_name(enum cs_byte_class byte_class) {
-    static const char *const names[] = {[CS_BYTE_PAYLOAD] = "payload", [CS_BYTE_SCALE] = "scale", [CS_BYTE_PADDING] = "padding", [CS_BYTE_LAYOUT] = "layout"};
+    static const char *const names[] = {[CS_BYTE_PAYLOAD] = "payload",
+                                        [CS_BYTE_SCALE] = "scale",
+                                        [CS_BYTE_PADDING] = "padding",
+                                        [CS_BYTE_LAYOUT] = "layout"};
     return names[byte_class];
 }
 
-enum cs_status cs_cold_session(const struct cs_session_config *config, const char *checkpoint, struct cs_session *session) {
+enum cs_status cs_cold_session(const struct cs_session_config *config, const char *checkpoint,
+                               struct cs_session *session) {
     const struct cs_op op = {.kind = CS_OP_COLD_START, .driver = "cold_start", .checkpoint = checkpoint};
     CS_TRY(cs_session_open(session, config));
     return cs_session_run(session, &op);
 }
 
 /* The live session's configuration, for a cold start of the entry's module. */
-static struct cs_session_config config_of(const struct cs_case *failing, const struct cs_entry *entry, const char *policy) {
+static struct cs_session_config config_of(const struct cs_case *failing, const struct cs_entry *entry,
+                                          const char *policy) {
     struct cs_session_config config = failing->live->config;
     config.policy = policy;
     config.is_tracing = false;
@@ -35,7 +41,8 @@ static enum cs_status read_view(const struct cs_device *device, const struct cs_
 }
 
 /* The parameter's bytes after a cold start of one module; NULL when it has another layout there. */
-static enum cs_status cold_bytes(const struct cs_session_config *config, const struct cs_case *failing, const struct cs_entry *entry, unsigned char **bytes) {
+static enum cs_status cold_bytes(const struct cs_session_config *config, const struct cs_case *failing,
+                                 const struct cs_entry *entry, unsigned char **bytes) {
     struct cs_session session;
     *bytes = NULL;
     enum cs_status status = cs_cold_session(config, failing->checkpoint, &session);
@@ -64,7 +71,8 @@ static void place(struct cs_first *first, const struct cs_entry *entry, int64_t 
     first->expert = has_experts(entry) && entry->view.ndim > 1 ? at[d++] : -1;
     first->row = d < entry->view.ndim ? at[d++] : -1;
     first->column = d < entry->view.ndim ? at[d++] : -1;
-    for (; d < entry->view.ndim; d++) first->column = first->column * entry->view.shape[d] + at[d]; /* trailing dimensions side by side */
+    for (; d < entry->view.ndim; d++)
+        first->column = first->column * entry->view.shape[d] + at[d]; /* trailing dimensions side by side */
 }
 
 static bool is_scale(const struct cs_entry *entry) {
@@ -73,7 +81,8 @@ static bool is_scale(const struct cs_entry *entry) {
     return false;
 }
 
-static enum cs_status class_of(const struct cs_case *failing, const struct cs_entry *entry, int64_t element, enum cs_byte_class *byte_class) {
+static enum cs_status class_of(const struct cs_case *failing, const struct cs_entry *entry, int64_t element,
+                               enum cs_byte_class *byte_class) {
     struct cs_session_config config = config_of(failing, entry, "none");
     unsigned char *zeros = NULL, *ones = NULL;
     config.has_prefill = true;
@@ -90,7 +99,8 @@ static enum cs_status class_of(const struct cs_case *failing, const struct cs_en
     return status;
 }
 
-static void compare_bytes(const struct cs_entry *entry, const unsigned char *expected, const unsigned char *actual, struct cs_first *first, int64_t *element) {
+static void compare_bytes(const struct cs_entry *entry, const unsigned char *expected, const unsigned char *actual,
+                          struct cs_first *first, int64_t *element) {
     int bits = cs_dtype_bits(entry->view.dtype);
     first->n_total = cs_view_numel(&entry->view);
     for (int64_t i = 0; i < first->n_total; i++) {
@@ -104,11 +114,17 @@ static void compare_bytes(const struct cs_entry *entry, const unsigned char *exp
     }
 }
 
-enum cs_status cs_first_difference(const struct cs_case *failing, const struct cs_entry *entry, struct cs_arena *arena, struct cs_first *first,
-                                   int64_t *element) {
+enum cs_status cs_first_difference(const struct cs_case *failing, const struct cs_entry *entry, struct cs_arena *arena,
+                                   struct cs_first *first, int64_t *element) {
     *element = -1;
-    *first = (struct cs_first){.exists = true, .rank = entry->rank, .layer = entry->spec->layer, .expert = -1, .row = -1, .column = -1,
-                               .byte_class = CS_BYTE_LAYOUT, .dtype = entry->view.dtype};
+    *first = (struct cs_first){.exists = true,
+                               .rank = entry->rank,
+                               .layer = entry->spec->layer,
+                               .expert = -1,
+                               .row = -1,
+                               .column = -1,
+                               .byte_class = CS_BYTE_LAYOUT,
+                               .dtype = entry->view.dtype};
     first->tensor = cs_arena_format(arena, "%s.%s", entry->spec->name, entry->name);
     struct cs_slot *slot = cs_module_slot(&failing->live->ranks[entry->rank].modules[entry->module], entry->name);
     struct cs_session_config config = config_of(failing, entry, failing->cold_policy);

@@ -1,7 +1,9 @@
 #include "sim/audit/state.h"
 
-static enum cs_status add(struct cs_state *state, const struct cs_device *device, const struct cs_entry *entry, const struct cs_view *view) {
-    struct cs_entry *added = cs_arena_grow(state->arena, (void **)&state->entries, state->n, &state->capacity, sizeof *added);
+static enum cs_status add(struct cs_state *state, const struct cs_device *device, const struct cs_entry *entry,
+                          const struct cs_view *view) {
+    struct cs_entry *added =
+        cs_arena_grow(state->arena, (void **)&state->entries, state->n, &state->capacity, sizeof *added);
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for a state of %zu tensors", state->n);
     *added = *entry;
     added->view = *view;
@@ -37,7 +39,8 @@ static bool is_listed(const struct cs_module *module, size_t side) {
 }
 
 /* NULL device: no digests. */
-static enum cs_status capture_module(const struct cs_device *device, struct cs_module *module, size_t index, struct cs_state *state) {
+static enum cs_status capture_module(const struct cs_device *device, struct cs_module *module, size_t index,
+                                     struct cs_state *state) {
     struct cs_entry entry = {.rank = module->rank->index, .module = index, .spec = module->spec};
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];

@@ -11,7 +11,7 @@ struct cs_entry {
     int rank;
     size_t module;
     const struct cs_module_spec *spec;
-    const char *name; /* slot name, or side path */
+    const char *name;    /* slot name, or side path */
     struct cs_view view; /* layout only: its storage may be gone */
     uint64_t storage_id;
     size_t byte_offset;
@@ -32,10 +32,10 @@ const struct cs_entry *cs_state_find(const struct cs_state *state, const struct 
 /* Bytes, shape, stride or dtype differ. */
 bool cs_entry_differs(const struct cs_entry *a, const struct cs_entry *b);
 
-/* Counts the channels of `now` against a fresh cold start and against this server's own cold start; `first` is the first differing
- * parameter, or NULL. */
-void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, const struct cs_state *own_cold, int64_t *count, int64_t *total,
-                      const struct cs_entry **first);
+/* Counts the channels of `now` against a fresh cold start and against this server's own cold start; `first` is the
+ * first differing parameter, or NULL. */
+void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, const struct cs_state *own_cold,
+                      int64_t *count, int64_t *total, const struct cs_entry **first);
 /* Parameters equal to the cold start in `now` and different in `other`, the same plan over other garbage (R8.3). */
 int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other, const struct cs_state *cold);
 
@@ -45,16 +45,20 @@ int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other,
 struct cs_case {
     struct cs_session *live;
     const char *cold_policy, *checkpoint; /* that the server should hold */
-    const struct cs_state *now, *cold, *garbage; /* garbage: the same plan over other undefined memory; NULL: it did not get here */
+    const struct cs_state *now, *cold,
+        *garbage; /* garbage: the same plan over other undefined memory; NULL: it did not get here */
 };
 
 /* Fills `first`: coordinates, byte class, expected and actual bits. `element` is -1 when the layout itself differs. */
-enum cs_status cs_first_difference(const struct cs_case *failing, const struct cs_entry *entry, struct cs_arena *arena, struct cs_first *first,
-                                   int64_t *element);
+enum cs_status cs_first_difference(const struct cs_case *failing, const struct cs_entry *entry, struct cs_arena *arena,
+                                   struct cs_first *first, int64_t *element);
 /* Says in words where the element's value came from, out of the live session's trace. */
-enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element, struct cs_arena *arena, struct cs_verdict *verdict);
+enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element,
+                          struct cs_arena *arena, struct cs_verdict *verdict);
 
-/* A cold start of `checkpoint` in a session of its own, perhaps of one module only. The caller closes it, whatever the status. */
-enum cs_status cs_cold_session(const struct cs_session_config *config, const char *checkpoint, struct cs_session *session);
+/* A cold start of `checkpoint` in a session of its own, perhaps of one module only. The caller closes it, whatever the
+ * status. */
+enum cs_status cs_cold_session(const struct cs_session_config *config, const char *checkpoint,
+                               struct cs_session *session);
 
 #endif

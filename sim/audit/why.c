@@ -1,5 +1,5 @@
-/* Provenance: follows one element through the trace of the failing session, back to where its value came from: a loader, a fill, or memory
- * that nobody wrote. */
+/* Provenance: follows one element through the trace of the failing session, back to where its value came from: a
+ * loader, a fill, or memory that nobody wrote. */
 #include "sim/audit/state.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@ struct walk {
     const struct cs_log *log;
     int rank;
     uint64_t storage;
-    int64_t bit;            /* of the element, in its storage */
-    size_t end;             /* entries before this one happened earlier */
+    int64_t bit;                     /* of the element, in its storage */
+    size_t end;                      /* entries before this one happened earlier */
     const struct cs_log_entry *last; /* where the walk is */
-    int64_t index;          /* row-major, in last->destination */
+    int64_t index;                   /* row-major, in last->destination */
 };
 
 /* The newest entry before walk->end that wrote the element. */
@@ -64,7 +64,9 @@ static const char *coordinates(struct cs_arena *arena, const struct cs_view *vie
     cs_view_unravel(view, index, at);
     if (view->ndim == 1) return cs_arena_format(arena, "element %" PRId64, at[0]);
     if (view->ndim == 2) return cs_arena_format(arena, "[%" PRId64 ", %" PRId64 "]", at[0], at[1]);
-    if (view->ndim == 3) return cs_arena_format(arena, "%s %" PRId64 ", %s %" PRId64 ", %s %" PRId64, three[0], at[0], three[1], at[1], three[2], at[2]);
+    if (view->ndim == 3)
+        return cs_arena_format(arena, "%s %" PRId64 ", %s %" PRId64 ", %s %" PRId64, three[0], at[0], three[1], at[1],
+                               three[2], at[2]);
     return cs_arena_format(arena, "element %" PRId64, index);
 }
 
@@ -74,23 +76,31 @@ static const char *when(struct cs_arena *arena, int load) {
 
 static void say_origin(struct text *text, const struct walk *walk, int load, const char *policy) {
     static const char *const memory[] = {
-        [CS_ORIGIN_FRESH] = "fresh memory, with what its pages held", [CS_ORIGIN_RECYCLED] = "a recycled block, with what others left there",
+        [CS_ORIGIN_FRESH] = "fresh memory, with what its pages held",
+        [CS_ORIGIN_RECYCLED] = "a recycled block, with what others left there",
         [CS_ORIGIN_STALE] = "a recycled block, with its own last bytes",
     };
     const struct cs_log_entry *entry = walk->last;
     const char *at = coordinates(text->arena, &entry->destination, walk->index), *time = when(text->arena, entry->load);
     switch (entry->kind) {
     case CS_LOG_ALLOCATE:
-        say(text, cs_arena_format(text->arena, "its value began as %s of %s, and nobody wrote it since %s: %s", at, entry->what, time, memory[entry->origin]));
+        say(text, cs_arena_format(text->arena, "its value began as %s of %s, and nobody wrote it since %s: %s", at,
+                                  entry->what, time, memory[entry->origin]));
         break;
     case CS_LOG_LOAD:
-        say(text, cs_arena_format(text->arena, "its value began in checkpoint tensor %s, copied to %s by loader %s in %s", entry->what, at, entry->who, time));
+        say(text,
+            cs_arena_format(text->arena, "its value began in checkpoint tensor %s, copied to %s by loader %s in %s",
+                            entry->what, at, entry->who, time));
         break;
     default:
-        say(text, cs_arena_format(text->arena, "its value began as %s of %s, written by %s in %s", at, entry->what, entry->who, time));
+        say(text, cs_arena_format(text->arena, "its value began as %s of %s, written by %s in %s", at, entry->what,
+                                  entry->who, time));
     }
     if (entry->load < load && entry->kind != CS_LOG_ALLOCATE)
-        say(text, cs_arena_format(text->arena, "that is older than reload %d: the load did not overwrite it, and policy %s did not refill it", load, policy));
+        say(text, cs_arena_format(
+                      text->arena,
+                      "that is older than reload %d: the load did not overwrite it, and policy %s did not refill it",
+                      load, policy));
 }
 
 /* What the walk found. */
@@ -105,16 +115,23 @@ static struct provenance say_path(struct text *text, struct walk *walk, int load
         const struct cs_log_entry *entry = walk->last;
         if (entry->load < load && !is_stale && entry->has_source) {
             is_stale = true;
-            say(text, cs_arena_format(text->arena, "before this load the same bytes held the result of %s (%s) of %s: kernel bytes of the previous update", entry->what,
-                                      entry->who, when(text->arena, entry->load)));
+            say(text, cs_arena_format(text->arena,
+                                      "before this load the same bytes held the result of %s (%s) of %s: kernel bytes "
+                                      "of the previous update",
+                                      entry->what, entry->who, when(text->arena, entry->load)));
         }
         bool is_step = entry->has_source && entry->kind != CS_LOG_LOAD;
         if (is_step && !is_stale)
-            say(text, cs_arena_format(text->arena, "written by %s%s%s in %s", entry->kind == CS_LOG_RELAYOUT ? "post-load " : "", entry->who,
-                                      entry->kind == CS_LOG_RELAYOUT ? "" : cs_arena_format(text->arena, " of %s", entry->what), when(text->arena, entry->load)));
+            say(text, cs_arena_format(
+                          text->arena, "written by %s%s%s in %s", entry->kind == CS_LOG_RELAYOUT ? "post-load " : "",
+                          entry->who,
+                          entry->kind == CS_LOG_RELAYOUT ? "" : cs_arena_format(text->arena, " of %s", entry->what),
+                          when(text->arena, entry->load)));
         if (step_back(walk)) continue;
-        if (entry->kind == CS_LOG_RELAYOUT) say(text, "its value is padding that post-load itself adds");
-        else say_origin(text, walk, load, policy);
+        if (entry->kind == CS_LOG_RELAYOUT)
+            say(text, "its value is padding that post-load itself adds");
+        else
+            say_origin(text, walk, load, policy);
         is_loaded = entry->kind == CS_LOG_LOAD && entry->load == load;
         break;
     }
@@ -123,7 +140,8 @@ static struct provenance say_path(struct text *text, struct walk *walk, int load
 
 static const char *param_text(struct cs_arena *arena, const struct cs_tensor_spec *spec) {
     double value = cs_padding_value(spec, false);
-    return cs_arena_format(arena, "%s was created %s%s: its padding must hold %g", spec->name, spec->init == CS_INIT_EMPTY ? "" : "as ", cs_init_name(spec->init), value);
+    return cs_arena_format(arena, "%s was created %s%s: its padding must hold %g", spec->name,
+                           spec->init == CS_INIT_EMPTY ? "" : "as ", cs_init_name(spec->init), value);
 }
 
 static const struct cs_tensor_spec *spec_of(const struct cs_entry *entry) {
@@ -138,17 +156,25 @@ static bool depends_on_memory(const struct cs_entry *entry, const struct cs_stat
     return a && b && cs_entry_differs(a, b);
 }
 
-static void say_kind(struct text *text, const struct cs_first *first, struct provenance from, bool is_random, const char *policy) {
+static void say_kind(struct text *text, const struct cs_first *first, struct provenance from, bool is_random,
+                     const char *policy) {
     const char *kind = "";
     bool is_padding = first->byte_class == CS_BYTE_PADDING, is_split = is_padding && from.is_loaded;
-    if (is_split) kind = "P5: a loader put rows of another split into the padding";
-    else if (is_padding && from.is_stale) kind = "P2: stale kernel bytes in padding (in-place reload)";
-    else if (is_padding && is_random) kind = "P1: garbage padding after rematerialisation";
-    else if (is_padding) kind = "P3: wrong padding value";
-    else kind = is_random ? "R5: a tensor that was not sent is garbage" : "P5 or L1: rows of another split, or an old loader on a new layout";
+    if (is_split)
+        kind = "P5: a loader put rows of another split into the padding";
+    else if (is_padding && from.is_stale)
+        kind = "P2: stale kernel bytes in padding (in-place reload)";
+    else if (is_padding && is_random)
+        kind = "P1: garbage padding after rematerialisation";
+    else if (is_padding)
+        kind = "P3: wrong padding value";
+    else
+        kind = is_random ? "R5: a tensor that was not sent is garbage"
+                         : "P5 or L1: rows of another split, or an old loader on a new layout";
     say(text, cs_arena_format(text->arena, "looks like %s", kind));
     bool can_cure = is_padding && !is_split && !cs_text_equal(policy, "record_and_fill");
-    if (can_cure) say(text, "cure: record each load's padding and fill it right before post-load (--policy record_and_fill)");
+    if (can_cure)
+        say(text, "cure: record each load's padding and fill it right before post-load (--policy record_and_fill)");
 }
 
 /* "w13_bias 2, w2_bias 2": what differs, by parameter name. */
@@ -168,30 +194,39 @@ static const char *summary(struct cs_arena *arena, const struct cs_state *now, c
         n[k] += !entry || cs_entry_differs(entry, fresh);
     }
     for (size_t k = 0; k < n_names; k++)
-        if (n[k]) line = cs_arena_format(arena, "%s%s%s %" PRId64 " of %" PRId64, line ? line : "differing: ", line ? ", " : "", names[k], n[k], all[k]);
+        if (n[k])
+            line = cs_arena_format(arena, "%s%s%s %" PRId64 " of %" PRId64,
+                                   line ? line : "differing: ", line ? ", " : "", names[k], n[k], all[k]);
     return line;
 }
 
-static struct provenance say_provenance(struct text *text, const struct cs_case *failing, const struct cs_entry *entry, int64_t element) {
+static struct provenance say_provenance(struct text *text, const struct cs_case *failing, const struct cs_entry *entry,
+                                        int64_t element) {
     const struct cs_session *live = failing->live;
-    const struct cs_view *view = &cs_module_slot(&live->ranks[entry->rank].modules[entry->module], entry->name)->param->view;
-    struct walk walk = {.log = &live->log, .rank = entry->rank, .storage = view->storage->id, .end = live->log.n_entries};
+    const struct cs_view *view =
+        &cs_module_slot(&live->ranks[entry->rank].modules[entry->module], entry->name)->param->view;
+    struct walk walk = {
+        .log = &live->log, .rank = entry->rank, .storage = view->storage->id, .end = live->log.n_entries};
     walk.bit = cs_view_element(view, element) * cs_dtype_bits(view->dtype);
     return say_path(text, &walk, live->log.load, live->config.policy);
 }
 
-enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element, struct cs_arena *arena, struct cs_verdict *verdict) {
+enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element,
+                          struct cs_arena *arena, struct cs_verdict *verdict) {
     struct text text = {.arena = arena, .lines = CS_NEW_ARRAY(arena, const char *, MOST_LINES)};
     CS_REQUIRE(text.lines, CS_NO_MEMORY, "out of memory for an explanation");
     verdict->why = text.lines;
     say(&text, summary(arena, failing->now, failing->cold));
     bool is_random = failing->garbage && depends_on_memory(entry, failing->now, failing->garbage);
     struct provenance from = {0};
-    if (element >= 0 && failing->live->log.is_full) say(&text, "where it came from is not known: the trace is full; take fewer layers or experts");
-    else if (element >= 0) from = say_provenance(&text, failing, entry, element);
+    if (element >= 0 && failing->live->log.is_full)
+        say(&text, "where it came from is not known: the trace is full; take fewer layers or experts");
+    else if (element >= 0)
+        from = say_provenance(&text, failing, entry, element);
     const struct cs_tensor_spec *spec = spec_of(entry);
     if (spec && verdict->first.byte_class == CS_BYTE_PADDING) say(&text, param_text(arena, spec));
-    say(&text, is_random ? "the tensor changes with what undefined memory holds" : "the tensor does not depend on undefined memory: a deterministic fault");
+    say(&text, is_random ? "the tensor changes with what undefined memory holds"
+                         : "the tensor does not depend on undefined memory: a deterministic fault");
     say_kind(&text, &verdict->first, from, is_random, failing->live->config.policy);
     verdict->n_why = text.n;
     return CS_OK;

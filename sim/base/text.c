@@ -60,17 +60,23 @@ const char *cs_text_nearest(const char *word, const char *const *names, size_t n
 }
 
 enum cs_status cs_text_bytes(const char *text, uint64_t *bytes) {
-    static const struct { const char *name; uint64_t factor; } units[] = {
+    static const struct {
+        const char *name;
+        uint64_t factor;
+    } units[] = {
         {"", 1}, {"B", 1}, {"KiB", UINT64_C(1) << 10}, {"MiB", UINT64_C(1) << 20}, {"GiB", UINT64_C(1) << 30},
     };
     const char *c = text;
     uint64_t value = 0;
     bool fits = isdigit((unsigned char)*c);
     for (; isdigit((unsigned char)*c); c++)
-        fits = fits && !__builtin_mul_overflow(value, 10, &value) && !__builtin_add_overflow(value, (uint64_t)(*c - '0'), &value);
+        fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
+               !__builtin_add_overflow(value, (uint64_t)(*c - '0'), &value);
     while (*c == ' ') c++;
     for (size_t i = 0; fits && i < CS_COUNT(units); i++)
-        if (cs_text_equal(c, units[i].name) && !__builtin_mul_overflow(value, units[i].factor, bytes) && *bytes <= INT64_MAX)
+        if (cs_text_equal(c, units[i].name) && !__builtin_mul_overflow(value, units[i].factor, bytes) &&
+            *bytes <= INT64_MAX)
             return CS_OK;
-    return cs_fail(CS_BAD_VALUE, "\"%s\" is not a size: write a whole number and B, KiB, MiB or GiB, such as \"64MiB\"", text);
+    return cs_fail(CS_BAD_VALUE, "\"%s\" is not a size: write a whole number and B, KiB, MiB or GiB, such as \"64MiB\"",
+                   text);
 }

@@ -64,7 +64,8 @@ static enum cs_status measure(struct cs_bench *bench, const struct cs_bench_row 
         if (yardstick) CS_TRY(run_once(bench, yardstick, &other));
         CS_TRY(run_once(bench, row, &own));
     }
-    *result = (struct cs_bench_result){.what = row->what, .bytes = own.bytes, .seconds = own.seconds, .rate = rate(&own), .goal = row->goal};
+    *result = (struct cs_bench_result){
+        .what = row->what, .bytes = own.bytes, .seconds = own.seconds, .rate = rate(&own), .goal = row->goal};
     if (!yardstick) return CS_OK;
     result->yardstick = yardstick->what;
     result->share = rate(&own) / rate(&other);
@@ -80,10 +81,13 @@ static enum cs_status allocate(const struct cs_device *device, size_t bytes, voi
 
 /* Whole matrices of every size, and whole words. Host memory is touched here, so that no row pays for it. */
 static enum cs_status open(struct cs_bench *bench, const struct cs_bench_options *options) {
-    *bench = (struct cs_bench){.device = options->device, .host_device = cs_device_by_name("ref"), .bytes = (size_t)options->bytes / CS_BENCH_LEAST * CS_BENCH_LEAST};
+    *bench = (struct cs_bench){.device = options->device,
+                               .host_device = cs_device_by_name("ref"),
+                               .bytes = (size_t)options->bytes / CS_BENCH_LEAST * CS_BENCH_LEAST};
     for (int i = 0; i < 2; i++) {
         void *host;
-        bench->storage[i] = (struct cs_storage){.kind = CS_STORAGE_MEMORY, .bytes = bench->bytes, .block_bytes = bench->bytes, .label = "a buffer"};
+        bench->storage[i] = (struct cs_storage){
+            .kind = CS_STORAGE_MEMORY, .bytes = bench->bytes, .block_bytes = bench->bytes, .label = "a buffer"};
         CS_TRY(allocate(bench->device, bench->bytes, &bench->storage[i].data));
         host = bench->storage[i].data;
         if (bench->device != bench->host_device) CS_TRY(allocate(bench->host_device, bench->bytes, &host));
@@ -95,12 +99,14 @@ static enum cs_status open(struct cs_bench *bench, const struct cs_bench_options
 
 static void close(struct cs_bench *bench) {
     for (int i = 0; i < 2; i++) {
-        if (bench->host[i] && bench->host[i] != bench->storage[i].data) bench->host_device->release(bench->host_device, bench->host[i], bench->bytes);
+        if (bench->host[i] && bench->host[i] != bench->storage[i].data)
+            bench->host_device->release(bench->host_device, bench->host[i], bench->bytes);
         if (bench->storage[i].data) bench->device->release(bench->device, bench->storage[i].data, bench->bytes);
     }
 }
 
-static enum cs_status measure_all(struct cs_bench *bench, const struct cs_bench_options *options, cs_bench_show *show, void *context) {
+static enum cs_status measure_all(struct cs_bench *bench, const struct cs_bench_options *options, cs_bench_show *show,
+                                  void *context) {
     for (size_t i = 0; i < n_rows(); i++) {
         struct cs_bench_result result;
         if (!is_wanted(options, row_at(i))) continue;
@@ -112,7 +118,8 @@ static enum cs_status measure_all(struct cs_bench *bench, const struct cs_bench_
 
 enum cs_status cs_bench(const struct cs_bench_options *options, cs_bench_show *show, void *context) {
     struct cs_bench bench;
-    CS_REQUIRE(options->bytes >= CS_BENCH_LEAST, CS_BAD_USAGE, "bench: %" PRIu64 " bytes are too few to measure, the least are %d", options->bytes, CS_BENCH_LEAST);
+    CS_REQUIRE(options->bytes >= CS_BENCH_LEAST, CS_BAD_USAGE,
+               "bench: %" PRIu64 " bytes are too few to measure, the least are %d", options->bytes, CS_BENCH_LEAST);
     enum cs_status status = open(&bench, options);
     if (status == CS_OK) status = measure_all(&bench, options, show, context);
     close(&bench);

@@ -1,11 +1,12 @@
 /* Bench: how fast a device does byte work, as shares of what plain loops reach in the same process.
  *
- * A machine's speed is nobody's merit, and a shared machine's is not even a fact: only ratios mean something. Each row is
- * therefore measured in turn with its yardstick (memcpy, memset, …, on all threads), several times, and the best of each
- * are compared. Rates count bytes read plus bytes written; first touch of memory is a row of its own and in no other.
+ * A machine's speed is nobody's merit, and a shared machine's is not even a fact: only ratios mean something. Each row
+ * is therefore measured in turn with its yardstick (memcpy, memset, …, on all threads), several times, and the best of
+ * each are compared. Rates count bytes read plus bytes written; first touch of memory is a row of its own and in no
+ * other.
  *
- * Rows of growth run whole scenarios: a cold start, a layerwise reload and the audit. Their share is the time that memcpy
- * would take for the bytes that they move, over the time that they took. */
+ * Rows of growth run whole scenarios: a cold start, a layerwise reload and the audit. Their share is the time that
+ * memcpy would take for the bytes that they move, over the time that they took. */
 #ifndef CS_BENCH_H
 #define CS_BENCH_H
 

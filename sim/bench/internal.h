@@ -1,10 +1,18 @@
-/* What the files of this folder share: a row is a function that does some work once and says how many bytes it moved. */
+/* What the files of this folder share: a row is a function that does some work once and says how many bytes it moved.
+ */
 #ifndef CS_BENCH_INTERNAL_H
 #define CS_BENCH_INTERNAL_H
 
 #include "sim/bench/bench.h"
 
-enum cs_bench_yardstick { CS_BENCH_NONE, CS_BENCH_MEMCPY, CS_BENCH_MEMSET, CS_BENCH_MEMCMP, CS_BENCH_COUNTER_HASH, CS_BENCH_READ };
+enum cs_bench_yardstick {
+    CS_BENCH_NONE,
+    CS_BENCH_MEMCPY,
+    CS_BENCH_MEMSET,
+    CS_BENCH_MEMCMP,
+    CS_BENCH_COUNTER_HASH,
+    CS_BENCH_READ
+};
 
 /* Two buffers of the device that both sides work on, and host memory for the yardsticks: the same, where it can be. */
 struct cs_bench {
@@ -23,11 +31,11 @@ struct cs_bench_row {
     enum cs_status (*run)(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes);
     enum cs_content_kind content; /* generate */
     enum cs_dtype dtype;
-    int64_t run_bytes;        /* fill */
-    int bits;                 /* relayout: of an element, the matrix and its chain */
+    int64_t run_bytes; /* fill */
+    int bits;          /* relayout: of an element, the matrix and its chain */
     int64_t rows, row_bytes;
     const char *chain[3];
-    int64_t layers, experts;  /* growth */
+    int64_t layers, experts; /* growth */
 };
 
 /* Rows that are yardsticks, device operations and scenarios (yardsticks.c, operations.c, growth.c). */

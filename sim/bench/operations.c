@@ -97,18 +97,23 @@ static enum cs_status relayout(struct cs_bench *bench, const struct cs_bench_row
     return cs_device_relayout(bench->device, &plan, n_matrices, &to, &from);
 }
 
+/* clang-format off */
 #define GENERATE(what_, content_, dtype_)                                                                              \
     {.what = "generate " what_, .yardstick = CS_BENCH_COUNTER_HASH, .goal = 0.80, .run = generate, .content = CS_CONTENT_##content_,      \
      .dtype = CS_##dtype_}
 #define FILL(what_, run_bytes_, goal_)                                                                                 \
     {.what = "fill " what_, .yardstick = CS_BENCH_MEMSET, .goal = goal_, .run = fill, .run_bytes = run_bytes_}
+/* clang-format on */
 /* An expert's gate and up weights, and their scales, of gpt-oss rounded to 3072. */
+/* clang-format off */
 #define WEIGHT(goal_, bits_, ...)                                                                                      \
     .yardstick = CS_BENCH_MEMCPY, .goal = goal_, .run = relayout, .bits = bits_, .rows = 6144, .row_bytes = 1536, .chain = {__VA_ARGS__}
 #define SCALE(goal_, bits_, ...)                                                                                       \
     .yardstick = CS_BENCH_MEMCPY, .goal = goal_, .run = relayout, .bits = bits_, .rows = 6144, .row_bytes = 96, .chain = {__VA_ARGS__}
+/* clang-format on */
 
 /* Goals: 2 cores, 1 GiB. Rows without one have no promise to keep. */
+/* clang-format off */
 const struct cs_bench_row cs_bench_operation_rows[] = {
     GENERATE("u8 hash", HASH, U8),
     GENERATE("e8m0 hash", HASH, E8M0),
@@ -134,4 +139,5 @@ const struct cs_bench_row cs_bench_operation_rows[] = {
     {.what = "transpose of bytes", WEIGHT(0, 8, "transpose")},
     {.what = "transpose of words", WEIGHT(0, 32, "transpose")},
 };
+/* clang-format on */
 const size_t cs_bench_n_operations = CS_COUNT(cs_bench_operation_rows);

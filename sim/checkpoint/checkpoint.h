@@ -86,7 +86,8 @@ enum cs_status cs_safetensors_write(const char *path, const struct cs_checkpoint
 enum { CS_CHUNK_BYTES = 16 << 20 };
 struct cs_byte_source {
     void *context;
-    enum cs_status (*read)(void *context, const struct cs_checkpoint_entry *entry, size_t first, size_t size, void *bytes);
+    enum cs_status (*read)(void *context, const struct cs_checkpoint_entry *entry, size_t first, size_t size,
+                           void *bytes);
 };
 
 struct cs_folder_written {
@@ -94,10 +95,10 @@ struct cs_folder_written {
     uint64_t bytes; /* of tensors */
 };
 
-/* Writes a folder as Hugging Face publishes them: shards of at most `max_shard_bytes` (a larger tensor has one alone), in
- * the order of the entries, named model-00001-of-00003.safetensors …, and model.safetensors.index.json; a single shard is
- * model.safetensors, without an index. Never more than a chunk is in memory. Written to a temporary folder beside `path`
- * and renamed, so a failure leaves nothing. CS_BAD_USAGE when `path` is there and not an empty folder. */
+/* Writes a folder as Hugging Face publishes them: shards of at most `max_shard_bytes` (a larger tensor has one alone),
+ * in the order of the entries, named model-00001-of-00003.safetensors …, and model.safetensors.index.json; a single
+ * shard is model.safetensors, without an index. Never more than a chunk is in memory. Written to a temporary folder
+ * beside `path` and renamed, so a failure leaves nothing. CS_BAD_USAGE when `path` is there and not an empty folder. */
 enum cs_status cs_folder_write(const char *path, const struct cs_checkpoint_entry *entries, size_t n,
                                uint64_t max_shard_bytes, const struct cs_byte_source *source,
                                struct cs_folder_written *written);

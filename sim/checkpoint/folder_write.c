@@ -1,5 +1,5 @@
-/* Writes a folder of shards with its index, as Hugging Face publishes checkpoints. The number of shards is part of every
- * name, so it is settled before the first byte is written. */
+/* Writes a folder of shards with its index, as Hugging Face publishes checkpoints. The number of shards is part of
+ * every name, so it is settled before the first byte is written. */
 #include "sim/checkpoint/internal.h"
 
 #include <dirent.h>
@@ -87,7 +87,8 @@ static json_t *make_index(const struct writer *writer) {
         for (size_t j = shard->first; j < shard->first + shard->n; j++)
             failures += json_object_set_new(map, writer->entries[j].name, json_string(shard->name)) != 0;
     }
-    json_t *index = json_pack("{s:{s:I}, s:o}", "metadata", "total_size", (json_int_t)total_bytes(writer), "weight_map", map);
+    json_t *index =
+        json_pack("{s:{s:I}, s:o}", "metadata", "total_size", (json_int_t)total_bytes(writer), "weight_map", map);
     if (!failures) return index;
     json_decref(index);
     return NULL;
@@ -113,7 +114,8 @@ static enum cs_status check_is_empty(const char *path) {
     DIR *folder = opendir(path);
     CS_REQUIRE(folder, CS_BAD_USAGE, "\"%s\" cannot be read: %s", path, strerror(errno));
     size_t n = 0;
-    for (struct dirent *entry; (entry = readdir(folder));) n += !cs_text_equal(entry->d_name, ".") && !cs_text_equal(entry->d_name, "..");
+    for (struct dirent *entry; (entry = readdir(folder));)
+        n += !cs_text_equal(entry->d_name, ".") && !cs_text_equal(entry->d_name, "..");
     closedir(folder);
     CS_REQUIRE(n == 0, CS_BAD_USAGE, "\"%s\" is there already and not empty: name a new folder", path);
     return CS_OK;

@@ -163,10 +163,10 @@ static enum cs_status find_only_file(struct cs_arena *arena, const char *folder,
             *only = path_in(arena, folder, item->d_name);
     }
     closedir(listing);
-    CS_REQUIRE(n > 0, CS_BAD_FILE, "%s: has neither " CS_INDEX_NAME " nor a *.safetensors file: is it the right folder?",
-               folder);
-    CS_REQUIRE(n == 1, CS_BAD_FILE, "%s: has %zu *.safetensors files and no " CS_INDEX_NAME ": download it, or name one file",
-               folder, n);
+    CS_REQUIRE(n > 0, CS_BAD_FILE,
+               "%s: has neither " CS_INDEX_NAME " nor a *.safetensors file: is it the right folder?", folder);
+    CS_REQUIRE(n == 1, CS_BAD_FILE,
+               "%s: has %zu *.safetensors files and no " CS_INDEX_NAME ": download it, or name one file", folder, n);
     CS_REQUIRE(*only, CS_NO_MEMORY, "%s: no memory for the path of its file", folder);
     return CS_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "sim/bench/bench.h"
 
+/* clang-format off */
 const struct cs_option cs_bench_cli_options[] = {
     {.name = "device", .value = "NAME", .text = "device that does the byte work (default: ref)"},
     {.name = "filter", .letter = 'k', .value = "SUBSTRING", .text = "only rows whose name contains it"},
@@ -18,6 +19,7 @@ const struct cs_option cs_bench_cli_options[] = {
     {.name = "check", .text = "exit status 1 when a goal is missed"},
     {0},
 };
+/* clang-format on */
 
 enum { DEFAULT_BYTES = 256 << 20, MOST_THREADS = 1024 };
 
@@ -49,7 +51,8 @@ static enum cs_status set_size(struct cs_bench_options *options, const char *tex
     options->bytes = DEFAULT_BYTES;
     if (!text) return CS_OK;
     CS_TRY(cs_text_bytes(text, &options->bytes));
-    CS_REQUIRE(options->bytes >= CS_BENCH_LEAST, CS_BAD_USAGE, "--size %s: nothing can be measured below %d bytes", text, CS_BENCH_LEAST);
+    CS_REQUIRE(options->bytes >= CS_BENCH_LEAST, CS_BAD_USAGE, "--size %s: nothing can be measured below %d bytes",
+               text, CS_BENCH_LEAST);
     return CS_OK;
 }
 
@@ -57,7 +60,8 @@ static enum cs_status set_threads(const char *text) {
     if (!text) return CS_OK;
     size_t n = strspn(text, "0123456789");
     long threads = n > 0 && n < 8 && !text[n] ? strtol(text, NULL, 10) : 0;
-    CS_REQUIRE(threads >= 1 && threads <= MOST_THREADS, CS_BAD_USAGE, "--threads wants a number from 1 to %d, found \"%s\"", MOST_THREADS, text);
+    CS_REQUIRE(threads >= 1 && threads <= MOST_THREADS, CS_BAD_USAGE,
+               "--threads wants a number from 1 to %d, found \"%s\"", MOST_THREADS, text);
     omp_set_num_threads((int)threads);
     return CS_OK;
 }
@@ -80,7 +84,8 @@ static enum cs_status read_settings(struct run *run, int argc, char **argv, stru
 
 static void print_header(const struct run *run) {
     fprintf(run->text,
-            "device %s, %" PRIu64 " bytes a buffer, %d threads, best of %d. GB/s: bytes read + written; share: of the yardstick's rate, measured in "
+            "device %s, %" PRIu64 " bytes a buffer, %d threads, best of %d. GB/s: bytes read + written; share: of the "
+                                  "yardstick's rate, measured in "
             "turn with the row\n\n",
             run->options.device->name, run->options.bytes, omp_get_max_threads(), CS_BENCH_REPEATS);
     fprintf(run->text, WIDTHS, "what", "bytes", "GB/s", "share", "of", "goal", "");
@@ -93,7 +98,8 @@ static void print_row(FILE *text, const struct cs_bench_result *result) {
     if (result->yardstick) snprintf(share, sizeof share, "%.0f %%", 100 * result->share);
     if (result->goal > 0) snprintf(goal, sizeof goal, "%.0f %%", 100 * result->goal);
     const char *verdict = result->goal > 0 ? (cs_bench_is_slow(result) ? "slow" : "ok") : "-";
-    fprintf(text, WIDTHS, result->what, bytes, speed, share, result->yardstick ? result->yardstick : "-", goal, verdict);
+    fprintf(text, WIDTHS, result->what, bytes, speed, share, result->yardstick ? result->yardstick : "-", goal,
+            verdict);
     fflush(text); /* rows take seconds: each shows as it comes */
 }
 
@@ -102,9 +108,10 @@ static void print_row(FILE *text, const struct cs_bench_result *result) {
 static json_t *share_or_null(double share) { return share > 0 ? json_real(share) : json_null(); }
 
 static json_t *json_of(const struct cs_bench_result *result) {
-    return json_pack("{s:s, s:I, s:f, s:f, s:s?, s:o, s:o, s:b}", "what", result->what, "bytes", (json_int_t)result->bytes, "seconds",
-                     result->seconds, "bytes_per_second", result->rate, "yardstick", result->yardstick, "share", share_or_null(result->share),
-                     "goal", share_or_null(result->goal), "slow", cs_bench_is_slow(result));
+    return json_pack("{s:s, s:I, s:f, s:f, s:s?, s:o, s:o, s:b}", "what", result->what, "bytes",
+                     (json_int_t)result->bytes, "seconds", result->seconds, "bytes_per_second", result->rate,
+                     "yardstick", result->yardstick, "share", share_or_null(result->share), "goal",
+                     share_or_null(result->goal), "slow", cs_bench_is_slow(result));
 }
 
 static void show(void *context, const struct cs_bench_result *result) {
@@ -115,8 +122,9 @@ static void show(void *context, const struct cs_bench_result *result) {
 }
 
 static enum cs_status write_json(const struct run *run) {
-    json_t *report = json_pack("{s:i, s:s, s:I, s:i, s:i, s:O}", "schema", 1, "device", run->options.device->name, "size",
-                               (json_int_t)run->options.bytes, "threads", omp_get_max_threads(), "repeats", CS_BENCH_REPEATS, "rows", run->rows);
+    json_t *report = json_pack("{s:i, s:s, s:I, s:i, s:i, s:O}", "schema", 1, "device", run->options.device->name,
+                               "size", (json_int_t)run->options.bytes, "threads", omp_get_max_threads(), "repeats",
+                               CS_BENCH_REPEATS, "rows", run->rows);
     FILE *file = run->text == stderr ? stdout : fopen(run->json, "w");
     int error = errno;
     bool is_written = report && file && json_dumpf(report, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;

@@ -30,8 +30,10 @@ static enum cs_status check_script(struct check *check, const char *path) {
     struct cs_scenario scenario = {0};
     enum cs_status status = cs_script_load(path, &arena, &scenario);
     bool is_ours = status == CS_NO_MEMORY || status == CS_INTERNAL;
-    if (status == CS_OK) printf("ok     %s  %s\n", path, scenario.name);
-    else if (!is_ours) print_wrong(check, path);
+    if (status == CS_OK)
+        printf("ok     %s  %s\n", path, scenario.name);
+    else if (!is_ours)
+        print_wrong(check, path);
     check->n_checked++;
     cs_arena_release(&arena);
     return is_ours ? status : CS_OK;
@@ -64,8 +66,10 @@ int cs_verb_check(int argc, char **argv) {
     struct cs_options options;
     struct check check = {0};
     enum cs_status status = cs_options_parse(&options, NULL, argc, argv, &arena);
-    if (status == CS_OK && options.n_words == 0) status = cs_fail(CS_BAD_USAGE, "check what? name a scenario file or a folder of them");
-    for (size_t i = 0; status == CS_OK && i < options.n_words; i++) status = check_word(&check, options.words[i], &arena);
+    if (status == CS_OK && options.n_words == 0)
+        status = cs_fail(CS_BAD_USAGE, "check what? name a scenario file or a folder of them");
+    for (size_t i = 0; status == CS_OK && i < options.n_words; i++)
+        status = check_word(&check, options.words[i], &arena);
     int code = status == CS_OK ? finish(&check, &options) : cs_cli_fail(status);
     cs_arena_release(&arena);
     return code;

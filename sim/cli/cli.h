@@ -1,4 +1,5 @@
-/* Command line: one file per verb, one row per verb in verbs.c. stdout carries results, stderr progress and diagnostics.
+/* Command line: one file per verb, one row per verb in verbs.c. stdout carries results, stderr progress and
+ * diagnostics.
  *
  * A verb gets its arguments as main does (argv[0] is the verb's name) and returns an exit status; only main.c ends the
  * process. `--help` never reaches a verb. A verb that fails says why on stderr with cs_cli_fail and returns what that
@@ -72,8 +73,8 @@ int cs_verb_make_checkpoint(int argc, char **argv);
 int cs_verb_run(int argc, char **argv);
 int cs_verb_version(int argc, char **argv);
 
-extern const struct cs_option cs_bench_cli_options[], cs_conform_cli_options[], cs_help_options[], cs_make_checkpoint_options[],
-    cs_run_options[];
+extern const struct cs_option cs_bench_cli_options[], cs_conform_cli_options[], cs_help_options[],
+    cs_make_checkpoint_options[], cs_run_options[];
 
 /* ---- what verbs share ---- */
 

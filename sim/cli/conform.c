@@ -4,11 +4,13 @@
 
 #include "sim/conform/conform.h"
 
+/* clang-format off */
 const struct cs_option cs_conform_cli_options[] = {
     {.name = "device", .value = "NAME", .text = "device that does the byte work (default: ref)"},
     {.name = "filter", .letter = 'k', .value = "TEXT", .text = "only cases with TEXT in family/file/case"},
     {0},
 };
+/* clang-format on */
 
 static enum cs_status choose_device(const char *name, const struct cs_device **device) {
     *device = cs_device_by_name(name);
@@ -36,8 +38,11 @@ static enum cs_status parse(const struct cs_options *given, struct cs_conform_op
 static int exit_status(const struct cs_conform_options *options, const struct cs_conform_result *result) {
     bool is_nothing = !result->total.passed && !result->total.failed && !result->total.unsupported;
     if (is_nothing)
-        fprintf(stderr, "coldstart: nothing selected: %s has no case%s%s%s; a golden folder has layouts/index.json, loaders/*.json or reload/scenarios.json\n",
-                options->folder, options->filter ? " that contains \"" : "", options->filter ? options->filter : "", options->filter ? "\"" : "");
+        fprintf(stderr,
+                "coldstart: nothing selected: %s has no case%s%s%s; a golden folder has layouts/index.json, "
+                "loaders/*.json or reload/scenarios.json\n",
+                options->folder, options->filter ? " that contains \"" : "", options->filter ? options->filter : "",
+                options->filter ? "\"" : "");
     if (result->total.failed) return CS_EXIT_FAILED;
     return result->total.passed ? CS_EXIT_PASSED : CS_EXIT_NOTHING;
 }

@@ -22,9 +22,11 @@ void cs_cli_help(const struct cs_verb *verb) {
 }
 
 static void print_overview(void) {
-    puts("coldstart: proves that weights reloaded into a running model equal a cold start\n\nusage: coldstart VERB [ARGUMENT...]\n\nverbs:");
+    puts("coldstart: proves that weights reloaded into a running model equal a cold start\n\nusage: coldstart VERB "
+         "[ARGUMENT...]\n\nverbs:");
     for (size_t i = 0; i < cs_n_verbs; i++) printf("  %-15s  %s\n", cs_verbs[i].name, cs_verbs[i].summary);
-    puts("\n\"coldstart help VERB\" says more, \"coldstart help FILE\" what a scenario is, \"coldstart help lua\" how to write one.\n\n"
+    puts("\n\"coldstart help VERB\" says more, \"coldstart help FILE\" what a scenario is, \"coldstart help lua\" how "
+         "to write one.\n\n"
          "exit status:\n"
          "  0  everything passed\n"
          "  1  a scenario failed, or passed only by luck\n"
@@ -58,8 +60,9 @@ static void print_declared(const struct cs_scenario *scenario) {
     for (size_t i = 0; i < scenario->n_declared; i++) {
         const struct cs_declared *option = &scenario->declared[i];
         bool has_text = option->text && *option->text;
-        printf("  %-*s  %-*s  default %-*s%s%s\n", names, option->name, types, cs_declared_type(option, type, sizeof type),
-               has_text ? values : 0, option->initial, has_text ? "  " : "", has_text ? option->text : "");
+        printf("  %-*s  %-*s  default %-*s%s%s\n", names, option->name, types,
+               cs_declared_type(option, type, sizeof type), has_text ? values : 0, option->initial,
+               has_text ? "  " : "", has_text ? option->text : "");
     }
 }
 
@@ -77,11 +80,13 @@ static enum cs_status help_file(const char *path, struct cs_arena *arena) {
 
 /* ---- the verb ---- */
 
+/* clang-format off */
 const struct cs_option cs_help_options[] = {
     {"stubs", 0, NULL, false, "with lua: annotations for the Lua language server, scenarios/library/cs.lua"},
     {"reference", 0, NULL, false, "with lua: the tables of scenarios/README.md"},
     {0},
 };
+/* clang-format on */
 
 static enum cs_status help_language(const struct cs_options *options) {
     if (cs_options_value(options, "stubs")) cs_language_stubs(stdout);
@@ -107,9 +112,11 @@ static enum cs_status help_word(const char *word, struct cs_arena *arena) {
 
 static enum cs_status help(const struct cs_options *options, struct cs_arena *arena) {
     const char *word = options->n_words ? options->words[0] : NULL;
-    CS_REQUIRE(options->n_words <= 1, CS_BAD_USAGE, "help describes one thing at a time, found \"%s\" too", options->words[1]);
+    CS_REQUIRE(options->n_words <= 1, CS_BAD_USAGE, "help describes one thing at a time, found \"%s\" too",
+               options->words[1]);
     if (word && cs_text_equal(word, "lua")) return help_language(options);
-    CS_REQUIRE(!options->n_given, CS_BAD_USAGE, "--%s belongs to \"coldstart help lua\"", options->given[0].option->name);
+    CS_REQUIRE(!options->n_given, CS_BAD_USAGE, "--%s belongs to \"coldstart help lua\"",
+               options->given[0].option->name);
     if (word) return help_word(word, arena);
     print_overview();
     return CS_OK;

@@ -15,9 +15,9 @@ struct cs_paths {
     struct cs_path *items;
 };
 
-/* Scripts that `word` names: a file itself, or every *.lua below a folder, sorted by path. Folders named models hold what
- * scenarios require, those named library what editors read: both are left out, as are hidden files; links to folders are
- * not followed. Appends to `paths`. */
+/* Scripts that `word` names: a file itself, or every *.lua below a folder, sorted by path. Folders named models hold
+ * what scenarios require, those named library what editors read: both are left out, as are hidden files; links to
+ * folders are not followed. Appends to `paths`. */
 enum cs_status cs_find_scripts(const char *word, struct cs_arena *arena, struct cs_paths *paths);
 
 /* Scenarios with this tag take minutes: a folder leaves them out unless the tag is asked for. */
@@ -46,9 +46,11 @@ struct cs_settings {
 /* CS_BAD_USAGE when one is no NAME=VALUE, or comes twice. */
 enum cs_status cs_read_settings(const struct cs_options *options, struct cs_arena *arena, struct cs_settings *settings);
 
-/* Loads every script and keeps what is wanted; each of these must declare every setting. Stops at the first bad script. */
-enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection, const struct cs_settings *settings,
-                                 struct cs_arena *arena, struct cs_scenarios *scenarios);
+/* Loads every script and keeps what is wanted; each of these must declare every setting. Stops at the first bad script.
+ */
+enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection,
+                                 const struct cs_settings *settings, struct cs_arena *arena,
+                                 struct cs_scenarios *scenarios);
 
 /* "A=DIR": checkpoint A of every scenario that has one is what lies at DIR now. CS_BAD_USAGE when none has it. */
 enum cs_status cs_override_checkpoint(struct cs_scenarios *scenarios, const char *text, struct cs_arena *arena);

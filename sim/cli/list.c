@@ -18,7 +18,9 @@ struct list {
 
 /* ---- rows ---- */
 
-static const char *bits_text(int bits, struct cs_arena *arena) { return bits ? cs_arena_format(arena, "%d", bits) : "any"; }
+static const char *bits_text(int bits, struct cs_arena *arena) {
+    return bits ? cs_arena_format(arena, "%d", bits) : "any";
+}
 
 static const char *rounding_text(const struct cs_rounding *rounding, struct cs_arena *arena) {
     if (!rounding->intermediate && !rounding->hidden) return NULL;
@@ -65,7 +67,7 @@ static bool driver_row(size_t i, struct cs_arena *arena, const char **cells) {
 static bool layout_row(size_t i, struct cs_arena *arena, const char **cells) {
     if (i >= cs_n_layouts) return false;
     const struct cs_layout *layout = &cs_layouts[i];
-    const char *row[COLUMNS] = {layout->name, bits_text(layout->bits, arena), layout->pad, layout->view, layout->flip,
+    const char *row[COLUMNS] = {layout->name,  bits_text(layout->bits, arena), layout->pad, layout->view, layout->flip,
                                 layout->order, layout->word ? "yes" : NULL};
     memcpy(cells, row, sizeof row);
     return true;
@@ -99,6 +101,7 @@ static bool policy_row(size_t i, struct cs_arena *arena, const char **cells) {
     return true;
 }
 
+/* clang-format off */
 static const struct list lists[] = {
     {"devices", {"device", "state"}, device_row},
     {"methods", {"method", "loaders", "text"}, method_row},
@@ -109,6 +112,7 @@ static const struct list lists[] = {
     {"drivers", {"driver", "kind", "text"}, driver_row},
     {"defects", {"defect", "what the release does"}, defect_row},
 };
+/* clang-format on */
 
 /* ---- printing ---- */
 
@@ -129,8 +133,10 @@ static void widen(size_t *width, const char *const *cells) {
 static void print_row(const struct list *list, const char *const *cells, const size_t *width) {
     for (size_t c = 0; c < COLUMNS && list->heading[c]; c++) {
         bool is_last = c + 1 == COLUMNS || !list->heading[c + 1];
-        if (is_last) printf("%s\n", cells[c]);
-        else printf("%-*s  ", (int)width[c], cells[c]);
+        if (is_last)
+            printf("%s\n", cells[c]);
+        else
+            printf("%-*s  ", (int)width[c], cells[c]);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "sim/cli/internal.h"
 #include "sim/cli/progress.h"
 
+/* clang-format off */
 const struct cs_option cs_make_checkpoint_options[] = {
     {"max-shard-size", 0, "SIZE", false, "bytes of tensors in one file (default: 5GiB)"},
     {"set", 0, "NAME=VALUE", true, "give an option that the scenario's file declares another value: coldstart help FILE"},
@@ -16,6 +17,7 @@ const struct cs_option cs_make_checkpoint_options[] = {
     {"quiet", 'q', NULL, false, "no progress on stderr"},
     {0},
 };
+/* clang-format on */
 
 /* One run of the verb. */
 struct making {
@@ -51,7 +53,8 @@ static enum cs_status unknown_checkpoint(struct making *making, const char *name
 /* Others may be folders that do not exist here. */
 static enum cs_status keep_only(struct making *making, const char *name) {
     struct cs_scenario *scenario = &making->scenario;
-    CS_REQUIRE(!scenario->model.is_toy, CS_BAD_USAGE, "%s: a toy spells out what each load writes: it has no checkpoints", scenario->file);
+    CS_REQUIRE(!scenario->model.is_toy, CS_BAD_USAGE,
+               "%s: a toy spells out what each load writes: it has no checkpoints", scenario->file);
     const struct cs_checkpoint_config *wanted = find(scenario, name), *original;
     if (!wanted) return unknown_checkpoint(making, name);
     struct cs_checkpoint_config *kept = CS_NEW_ARRAY(&making->arena, struct cs_checkpoint_config, 2);
@@ -71,11 +74,14 @@ static enum cs_status read_settings(struct making *making, int argc, char **argv
     struct cs_settings settings;
     bool has_seed = false;
     CS_TRY(cs_options_parse(&making->options, cs_make_checkpoint_options, argc, argv, &making->arena));
-    CS_REQUIRE(options->n_words == 3, CS_BAD_USAGE, "make-checkpoint wants a scenario file, the name of a checkpoint and a folder, %zu given", options->n_words);
+    CS_REQUIRE(options->n_words == 3, CS_BAD_USAGE,
+               "make-checkpoint wants a scenario file, the name of a checkpoint and a folder, %zu given",
+               options->n_words);
     const char *size = cs_options_value(options, "max-shard-size");
     enum cs_status status = cs_text_bytes(size ? size : "5GiB", &making->max_shard_bytes);
     CS_REQUIRE(status == CS_OK, CS_BAD_USAGE, "--max-shard-size: %s", cs_error_text());
-    CS_REQUIRE(making->max_shard_bytes > 0, CS_BAD_USAGE, "--max-shard-size %s: a file must have room for something", size);
+    CS_REQUIRE(making->max_shard_bytes > 0, CS_BAD_USAGE, "--max-shard-size %s: a file must have room for something",
+               size);
     CS_TRY(cs_options_seed(options, &has_seed, &making->seed));
     CS_TRY(cs_read_settings(options, &making->arena, &settings));
     CS_TRY(cs_script_load_set(options->words[0], settings.items, settings.n, &making->arena, &making->scenario));
@@ -85,12 +91,17 @@ static enum cs_status read_settings(struct making *making, int argc, char **argv
 
 static enum cs_status open_checkpoint(struct making *making) {
     const struct cs_session_config config = {
-        .scenario = &making->scenario, .device = cs_device_by_name("ref"), .policy = "none", .allocator = making->scenario.allocator,
-        .seed = making->seed, .only_rank = -1,
+        .scenario = &making->scenario,
+        .device = cs_device_by_name("ref"),
+        .policy = "none",
+        .allocator = making->scenario.allocator,
+        .seed = making->seed,
+        .only_rank = -1,
     };
     CS_TRY(cs_session_open(&making->session, &config));
     making->checkpoint = &making->session.checkpoints[0];
-    for (size_t i = 0; i < making->checkpoint->n_entries; i++) making->bytes_total += making->checkpoint->entries[i].bytes;
+    for (size_t i = 0; i < making->checkpoint->n_entries; i++)
+        making->bytes_total += making->checkpoint->entries[i].bytes;
     return CS_OK;
 }
 
@@ -116,7 +127,8 @@ static bool is_interrupted(void) {
 
 static void show_progress(struct making *making) {
     double share = making->bytes_total ? (double)making->bytes / (double)making->bytes_total : 0;
-    struct cs_progress_at at = {.n_done = making->n_entries - 1, .share = share, .bytes = (int64_t)making->bytes, .name = making->entry->name};
+    struct cs_progress_at at = {
+        .n_done = making->n_entries - 1, .share = share, .bytes = (int64_t)making->bytes, .name = making->entry->name};
     cs_progress_show(&making->progress, &at, cs_progress_now());
 }
 
@@ -133,7 +145,8 @@ static enum cs_status turn_to(struct making *making, const struct cs_checkpoint_
     return CS_OK;
 }
 
-static enum cs_status read_bytes(void *context, const struct cs_checkpoint_entry *entry, size_t first, size_t size, void *bytes) {
+static enum cs_status read_bytes(void *context, const struct cs_checkpoint_entry *entry, size_t first, size_t size,
+                                 void *bytes) {
     struct making *making = context;
     CS_REQUIRE(!is_interrupted(), CS_INTERNAL, "interrupted");
     if (making->entry != entry) CS_TRY(turn_to(making, entry));
@@ -152,11 +165,14 @@ static enum cs_status write_folder(struct making *making) {
     const struct cs_byte_source source = {making, read_bytes};
     struct cs_folder_written written;
     const char *folder = making->options.words[2];
-    cs_progress_start(&making->progress, cs_options_value(&making->options, "quiet") ? NULL : stderr, "tensor", making->checkpoint->n_entries, cs_progress_now());
-    enum cs_status status = cs_folder_write(folder, making->checkpoint->entries, making->checkpoint->n_entries, making->max_shard_bytes, &source, &written);
+    cs_progress_start(&making->progress, cs_options_value(&making->options, "quiet") ? NULL : stderr, "tensor",
+                      making->checkpoint->n_entries, cs_progress_now());
+    enum cs_status status = cs_folder_write(folder, making->checkpoint->entries, making->checkpoint->n_entries,
+                                            making->max_shard_bytes, &source, &written);
     cs_progress_clear(&making->progress);
     CS_TRY(status);
-    printf("%s: %zu tensors, %" PRIu64 " bytes in %zu file%s\n", folder, making->checkpoint->n_entries, written.bytes, written.n_shards, written.n_shards == 1 ? "" : "s");
+    printf("%s: %zu tensors, %" PRIu64 " bytes in %zu file%s\n", folder, making->checkpoint->n_entries, written.bytes,
+           written.n_shards, written.n_shards == 1 ? "" : "s");
     return CS_OK;
 }
 

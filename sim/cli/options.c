@@ -18,15 +18,18 @@ struct parser {
 
 /* How messages name an option: "-k (--filter)", "--seed". */
 static const char *spelled(const struct cs_option *option, char *buffer, size_t size) {
-    if (option->letter) snprintf(buffer, size, "-%c (--%s)", option->letter, option->name);
-    else snprintf(buffer, size, "--%s", option->name);
+    if (option->letter)
+        snprintf(buffer, size, "-%c (--%s)", option->letter, option->name);
+    else
+        snprintf(buffer, size, "--%s", option->name);
     return buffer;
 }
 
 static enum cs_status unknown_option(const struct parser *parser, const char *word) {
     const char *names[OPTIONS_MAX];
     size_t n = 0;
-    for (const struct cs_option *row = parser->table; row && row->name && n < OPTIONS_MAX; row++) names[n++] = row->name;
+    for (const struct cs_option *row = parser->table; row && row->name && n < OPTIONS_MAX; row++)
+        names[n++] = row->name;
     const char *nearest = strncmp(word, "--", 2) == 0 ? cs_text_nearest(word + 2, names, n) : NULL;
     CS_REQUIRE(nearest, CS_BAD_USAGE, "unknown option %s: \"coldstart help %s\" lists the options of %s", word,
                parser->verb, parser->verb);
@@ -50,7 +53,8 @@ static enum cs_status give(struct parser *parser, const struct cs_option *option
     char name[SPELLED];
     for (size_t i = 0; i < options->n_given; i++)
         CS_REQUIRE(option->may_repeat || options->given[i].option != option, CS_BAD_USAGE,
-                   "%s is given twice: \"%s\" and \"%s\"", spelled(option, name, sizeof name), options->given[i].value, value);
+                   "%s is given twice: \"%s\" and \"%s\"", spelled(option, name, sizeof name), options->given[i].value,
+                   value);
     options->given[options->n_given++] = (struct cs_option_given){option, value};
     return CS_OK;
 }
@@ -94,7 +98,8 @@ static enum cs_status parse_word(struct parser *parser) {
     if (strncmp(word, "--", 2) == 0 && word[2]) return parse_long(parser, word);
     if (word[0] == '-' && word[1] && word[1] != '-') return parse_short(parser, word);
     if (cs_text_equal(word, "--")) {
-        while (parser->next < parser->argc) parser->options->words[parser->options->n_words++] = parser->argv[parser->next++];
+        while (parser->next < parser->argc)
+            parser->options->words[parser->options->n_words++] = parser->argv[parser->next++];
         return CS_OK;
     }
     parser->options->words[parser->options->n_words++] = word;
@@ -127,8 +132,10 @@ enum cs_status cs_options_seed(const struct cs_options *options, bool *is_given,
     size_t n = strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
     errno = 0;
     *seed = strtoull(digits, NULL, is_hex ? 16 : 10);
-    CS_REQUIRE(n > 0 && !digits[n], CS_BAD_USAGE, "--seed wants a whole number, such as 17 or 0x11, found \"%s\"", text);
-    CS_REQUIRE(errno == 0 && *seed <= INT64_MAX, CS_BAD_USAGE, "--seed %s: the largest seed is %" PRId64, text, INT64_MAX);
+    CS_REQUIRE(n > 0 && !digits[n], CS_BAD_USAGE, "--seed wants a whole number, such as 17 or 0x11, found \"%s\"",
+               text);
+    CS_REQUIRE(errno == 0 && *seed <= INT64_MAX, CS_BAD_USAGE, "--seed %s: the largest seed is %" PRId64, text,
+               INT64_MAX);
     *is_given = true;
     return CS_OK;
 }

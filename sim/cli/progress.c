@@ -18,8 +18,12 @@ double cs_progress_now(void) {
 void cs_progress_start(struct cs_progress *progress, FILE *out, const char *what, size_t n, double now) {
     const char *term = getenv("TERM");
     bool can_rewrite = !(term && cs_text_equal(term, "dumb"));
-    *progress = (struct cs_progress){.out = out, .is_terminal = out && can_rewrite && isatty(fileno(out)), .what = what,
-                                     .n = n, .start = now, .last = now};
+    *progress = (struct cs_progress){.out = out,
+                                     .is_terminal = out && can_rewrite && isatty(fileno(out)),
+                                     .what = what,
+                                     .n = n,
+                                     .start = now,
+                                     .last = now};
 }
 
 static bool is_due(const struct cs_progress *progress, double now) {
@@ -28,17 +32,23 @@ static bool is_due(const struct cs_progress *progress, double now) {
 }
 
 /* Things a second when that is a number to look at, else bytes a second. */
-static void rate_text(const struct cs_progress *progress, const struct cs_progress_at *at, double seconds, char *text, size_t size) {
+static void rate_text(const struct cs_progress *progress, const struct cs_progress_at *at, double seconds, char *text,
+                      size_t size) {
     double rate = (double)at->n_done / seconds;
-    if (rate >= 1 || at->bytes == 0) snprintf(text, size, "%.1f %ss/s", rate, progress->what);
-    else snprintf(text, size, "%.2f GB/s", (double)at->bytes / seconds * 1e-9);
+    if (rate >= 1 || at->bytes == 0)
+        snprintf(text, size, "%.1f %ss/s", rate, progress->what);
+    else
+        snprintf(text, size, "%.2f GB/s", (double)at->bytes / seconds * 1e-9);
 }
 
 static void left_text(const struct cs_progress_at *at, double seconds, char *text, size_t size) {
     double left = at->share > 0 ? seconds * (1 - at->share) / at->share : -1;
-    if (left < 0) snprintf(text, size, "time left unknown");
-    else if (left < 100) snprintf(text, size, "about %.0f s left", left);
-    else snprintf(text, size, "about %.0f min left", left / 60);
+    if (left < 0)
+        snprintf(text, size, "time left unknown");
+    else if (left < 100)
+        snprintf(text, size, "about %.0f s left", left);
+    else
+        snprintf(text, size, "about %.0f min left", left / 60);
 }
 
 /* A longer line would wrap, and its first half could not be rewritten. */
@@ -57,8 +67,10 @@ void cs_progress_show(struct cs_progress *progress, const struct cs_progress_at 
     size_t current = at->n_done < progress->n ? at->n_done + 1 : progress->n;
     snprintf(line, sizeof line, "%s %zu of %zu, %s, %s%s%s", progress->what, current, progress->n, rate, left,
              at->name ? ": " : "", at->name ? at->name : "");
-    if (progress->is_terminal) fprintf(progress->out, "\r\033[K%.*s", (int)columns_of(progress), line);
-    else fprintf(progress->out, "%s\n", line);
+    if (progress->is_terminal)
+        fprintf(progress->out, "\r\033[K%.*s", (int)columns_of(progress), line);
+    else
+        fprintf(progress->out, "%s\n", line);
     fflush(progress->out);
     progress->is_shown = progress->is_terminal;
     progress->last = now;

@@ -1,7 +1,8 @@
 /* Progress of something long, on stderr: how far it is, how fast, and how much time is left.
  *
- * On a terminal it is one line that is rewritten in place, from the first second on; elsewhere a line every ten seconds.
- * Whoever works calls cs_progress_show as often as it likes. Times are passed in, so that tests need not wait. */
+ * On a terminal it is one line that is rewritten in place, from the first second on; elsewhere a line every ten
+ * seconds. Whoever works calls cs_progress_show as often as it likes. Times are passed in, so that tests need not wait.
+ */
 #ifndef CS_CLI_PROGRESS_H
 #define CS_CLI_PROGRESS_H
 
@@ -10,12 +11,12 @@
 #include "sim/base/base.h"
 
 struct cs_progress {
-    FILE *out;         /* NULL: shows nothing */
+    FILE *out; /* NULL: shows nothing */
     bool is_terminal;
-    const char *what;  /* that is counted: "scenario" */
-    size_t n;          /* of them, in all */
+    const char *what;   /* that is counted: "scenario" */
+    size_t n;           /* of them, in all */
     double start, last; /* seconds: when it began; when a line was shown last */
-    bool is_shown;     /* a line that must be cleared before anything else is printed */
+    bool is_shown;      /* a line that must be cleared before anything else is printed */
 };
 
 struct cs_progress_at {

@@ -41,7 +41,8 @@ static size_t n_planned(const struct cs_run *run) {
 
 void cs_run_show_progress(struct cs_run *run, size_t n_finished, size_t index, double n_verdicts, int64_t bytes) {
     const char *name = index < run->scenarios.n ? run->scenarios.items[index].name : NULL;
-    struct cs_progress_at at = {.n_done = n_finished, .share = n_verdicts / (double)n_planned(run), .bytes = bytes, .name = name};
+    struct cs_progress_at at = {
+        .n_done = n_finished, .share = n_verdicts / (double)n_planned(run), .bytes = bytes, .name = name};
     cs_progress_show(&run->progress, &at, cs_progress_now());
 }
 
@@ -53,12 +54,15 @@ struct place {
     int64_t bytes_before, bytes;
 };
 
-static enum cs_status take(void *context, const struct cs_verdict *verdict) { return cs_run_take(((struct place *)context)->run, verdict); }
+static enum cs_status take(void *context, const struct cs_verdict *verdict) {
+    return cs_run_take(((struct place *)context)->run, verdict);
+}
 
 static void show_progress(void *context, double n_done, int64_t bytes) {
     struct place *place = context;
     place->bytes = bytes;
-    cs_run_show_progress(place->run, place->index, place->index, (double)place->n_before + n_done, place->bytes_before + bytes);
+    cs_run_show_progress(place->run, place->index, place->index, (double)place->n_before + n_done,
+                         place->bytes_before + bytes);
 }
 
 static bool is_stopped(const struct cs_run *run) { return run->stops_early && run->totals.failed; }
@@ -85,7 +89,9 @@ static void print_not_run(const struct cs_run *run) {
     fprintf(stderr, "stopped after the first failure, %zu of %zu not run:\n", n - n_run, n);
     for (size_t i = 0; i < run->scenarios.n; i++)
         for (size_t j = 0; j < cs_run_n_verdicts(run, &run->scenarios.items[i]); j++)
-            if (at++ >= n_run) fprintf(stderr, "  %s  %s\n", run->scenarios.items[i].name, cs_run_policy(run, &run->scenarios.items[i], j / run->n_devices));
+            if (at++ >= n_run)
+                fprintf(stderr, "  %s  %s\n", run->scenarios.items[i].name,
+                        cs_run_policy(run, &run->scenarios.items[i], j / run->n_devices));
 }
 
 static int report(const struct cs_run *run) {

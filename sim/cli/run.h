@@ -16,9 +16,9 @@ enum { CS_RUN_DEVICES = 4 };
 struct cs_run {
     struct cs_arena arena;
     struct cs_options options;
-    size_t n_devices;               /* ref first: what it makes is what the others must make */
+    size_t n_devices; /* ref first: what it makes is what the others must make */
     const struct cs_device *devices[CS_RUN_DEVICES];
-    const char *policy;             /* NULL: the scenario's */
+    const char *policy; /* NULL: the scenario's */
     bool has_seed, is_coloured, stops_early;
     uint64_t seed;
     size_t n_repeats, n_jobs;
@@ -32,7 +32,8 @@ struct cs_run {
 };
 
 enum cs_status cs_run_settings(struct cs_run *run, int argc, char **argv);
-/* Fills run->scenarios; says on stderr what it leaves out. None is no failure: cs_run_nothing says why there is none. */
+/* Fills run->scenarios; says on stderr what it leaves out. None is no failure: cs_run_nothing says why there is none.
+ */
 enum cs_status cs_run_select(struct cs_run *run);
 /* Says on stderr why no scenario was selected; returns the exit status. */
 int cs_run_nothing(const struct cs_run *run);
@@ -50,7 +51,8 @@ bool cs_run_stops_after(const struct cs_run *run, const struct cs_verdict *verdi
 struct cs_run_listener {
     void *context;
     enum cs_status (*verdict)(void *context, const struct cs_verdict *verdict);
-    void (*progress)(void *context, double n_done, int64_t bytes); /* verdicts of this scenario, with the share of the current one */
+    void (*progress)(void *context, double n_done,
+                     int64_t bytes); /* verdicts of this scenario, with the share of the current one */
 };
 
 /* Every policy of one scenario, each verdict told as it comes. Strings of verdicts live in `arena`. */
@@ -59,16 +61,18 @@ enum cs_status cs_run_scenario(const struct cs_run *run, const struct cs_scenari
 
 /* Takes the next verdict, in the order of the scenarios: counts it, prints it. */
 enum cs_status cs_run_take(struct cs_run *run, const struct cs_verdict *verdict);
-/* Shows how far the run is: `n_finished` scenarios, `n_verdicts` with shares of those that are being made; scenario `index` is running. */
+/* Shows how far the run is: `n_finished` scenarios, `n_verdicts` with shares of those that are being made; scenario
+ * `index` is running. */
 void cs_run_show_progress(struct cs_run *run, size_t n_finished, size_t index, double n_verdicts, int64_t bytes);
 
-/* Runs the scenarios in run->n_jobs processes; verdicts are taken in order, as if there were one. A child that crashed is
- * CS_INTERNAL. In a child it comes back too, with run->is_child. */
+/* Runs the scenarios in run->n_jobs processes; verdicts are taken in order, as if there were one. A child that crashed
+ * is CS_INTERNAL. In a child it comes back too, with run->is_child. */
 enum cs_status cs_run_jobs(struct cs_run *run);
 
 /* ---- a verdict on its way from a child to its parent ---- */
 
-/* Bytes for free(); NULL: no memory. What it points to and is older than the fork (scenario, policy, device) is not copied. */
+/* Bytes for free(); NULL: no memory. What it points to and is older than the fork (scenario, policy, device) is not
+ * copied. */
 char *cs_verdict_pack(const struct cs_verdict *verdict, size_t *size);
 /* Strings are copied into `arena`. CS_NO_MEMORY. */
 enum cs_status cs_verdict_unpack(const char *bytes, size_t size, struct cs_arena *arena, struct cs_verdict *verdict);

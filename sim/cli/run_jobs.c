@@ -1,5 +1,6 @@
-/* Several scenarios at once, each in a child process. A child sends frames through a pipe: verdicts as they come, progress, and at its end
- * a status with its message. The parent takes them in the order of the scenarios, so that nothing shows how many there were.
+/* Several scenarios at once, each in a child process. A child sends frames through a pipe: verdicts as they come,
+ * progress, and at its end a status with its message. The parent takes them in the order of the scenarios, so that
+ * nothing shows how many there were.
  *
  * The parent must not have run anything before: neither OpenMP's threads nor a GPU's context survive a fork. */
 #include "sim/cli/run.h"
@@ -31,15 +32,15 @@ struct frame_end {
 /* One scenario. */
 struct job {
     pid_t pid;
-    int pipe;         /* -1: not started, or closed */
+    int pipe; /* -1: not started, or closed */
     bool is_started, is_over, has_end;
-    char *buffer;     /* what arrived and is no whole frame yet */
+    char *buffer; /* what arrived and is no whole frame yet */
     size_t n, capacity;
     size_t n_verdicts, verdicts_capacity, n_taken;
     struct cs_verdict *verdicts;
     struct frame_progress progress;
     struct frame_end end;
-    int exit_status;  /* of waitpid */
+    int exit_status; /* of waitpid */
 };
 
 struct jobs {
@@ -98,15 +99,26 @@ static void share_processors(size_t n_jobs) {
     omp_set_num_threads(threads > 0 ? threads : 1);
 }
 
+/* Whoever has said all that it has to say leaves in good order: a process that is ended while it leaves may say things
+ * that are no results, as leak checkers do. */
+static void hold_end_signal(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static enum cs_status run_child(struct cs_run *run, const struct cs_scenario *scenario, int pipe) {
     struct child child = {.pipe = pipe, .tells_progress = run->progress.out != NULL};
     const struct cs_run_listener listener = {&child, send_verdict, send_progress};
     struct frame_end end = {0};
     run->is_child = true;
+    signal(SIGTERM, SIG_DFL);         /* whoever started the parent may ignore it; this is how it ends us */
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever kills the parent means us too */
     share_processors(run->n_jobs);
     end.status = cs_run_scenario(run, scenario, &run->arena, &listener);
     if (end.status != CS_OK) snprintf(end.text, sizeof end.text, "%s", cs_error_text());
+    hold_end_signal();
     CS_TRY(send_frame(pipe, FRAME_END, &end, sizeof end));
     close(pipe);
     return CS_OK;
@@ -119,7 +131,8 @@ static enum cs_status start(struct jobs *jobs) {
     struct job *job = &jobs->items[jobs->next];
     const struct cs_scenario *scenario = &run->scenarios.items[jobs->next];
     int ends[2];
-    CS_REQUIRE(pipe(ends) == 0, CS_INTERNAL, "scenario %s: no pipe for its process: %s", scenario->name, strerror(errno));
+    CS_REQUIRE(pipe(ends) == 0, CS_INTERNAL, "scenario %s: no pipe for its process: %s", scenario->name,
+               strerror(errno));
     fflush(NULL); /* or the child would print it again */
     pid_t pid = fork();
     if (pid == 0) {
@@ -185,7 +198,8 @@ static enum cs_status take_frames(struct jobs *jobs, struct job *job) {
 static void reap(struct jobs *jobs, struct job *job) {
     close(job->pipe);
     job->pipe = -1;
-    while (waitpid(job->pid, &job->exit_status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(job->pid, &job->exit_status, 0) < 0 && errno == EINTR) {
+    }
     job->is_over = true;
     jobs->n_running--;
 }
@@ -228,10 +242,11 @@ static enum cs_status wait_for_any(struct jobs *jobs) {
 /* A child that did not come to its end, or did not leave in good order, is a fault of ours whatever it sent. */
 static enum cs_status judge_end(const struct job *job, const struct cs_scenario *scenario) {
     if (WIFSIGNALED(job->exit_status))
-        return cs_fail(CS_INTERNAL, "scenario %s (%s): its process was ended by signal %d (%s)", scenario->name, scenario->file,
-                       WTERMSIG(job->exit_status), strsignal(WTERMSIG(job->exit_status)));
-    CS_REQUIRE(job->has_end && WEXITSTATUS(job->exit_status) == 0, CS_INTERNAL, "scenario %s (%s): its process ended with exit status %d",
-               scenario->name, scenario->file, WEXITSTATUS(job->exit_status));
+        return cs_fail(CS_INTERNAL, "scenario %s (%s): its process was ended by signal %d (%s)", scenario->name,
+                       scenario->file, WTERMSIG(job->exit_status), strsignal(WTERMSIG(job->exit_status)));
+    CS_REQUIRE(job->has_end && WEXITSTATUS(job->exit_status) == 0, CS_INTERNAL,
+               "scenario %s (%s): its process ended with exit status %d", scenario->name, scenario->file,
+               WEXITSTATUS(job->exit_status));
     CS_REQUIRE(job->end.status == CS_OK, job->end.status, "%s", job->end.text);
     return CS_OK;
 }
@@ -241,7 +256,8 @@ static bool is_stopped(const struct jobs *jobs) { return jobs->run->stops_early 
 static enum cs_status take_in_order(struct jobs *jobs) {
     for (; jobs->current < jobs->next; jobs->current++) {
         struct job *job = &jobs->items[jobs->current];
-        while (job->n_taken < job->n_verdicts && !is_stopped(jobs)) CS_TRY(cs_run_take(jobs->run, &job->verdicts[job->n_taken++]));
+        while (job->n_taken < job->n_verdicts && !is_stopped(jobs))
+            CS_TRY(cs_run_take(jobs->run, &job->verdicts[job->n_taken++]));
         if (!job->is_over || is_stopped(jobs)) return CS_OK;
         CS_TRY(judge_end(job, &jobs->run->scenarios.items[jobs->current]));
     }
@@ -253,7 +269,8 @@ static void show_progress(struct jobs *jobs) {
     int64_t bytes = 0;
     for (size_t i = 0; i < jobs->next; i++) {
         const struct job *job = &jobs->items[i];
-        n_done += job->is_over ? (double)cs_run_n_verdicts(jobs->run, &jobs->run->scenarios.items[i]) : job->progress.n_done;
+        n_done +=
+            job->is_over ? (double)cs_run_n_verdicts(jobs->run, &jobs->run->scenarios.items[i]) : job->progress.n_done;
         bytes += job->progress.bytes;
     }
     cs_run_show_progress(jobs->run, jobs->next - jobs->n_running, jobs->current, n_done, bytes);
@@ -275,14 +292,15 @@ static void end_all(struct jobs *jobs) {
     for (size_t i = 0; i < jobs->n; i++) {
         struct job *job = &jobs->items[i];
         bool is_running = job->is_started && !job->is_over && !jobs->run->is_child;
-        if (is_running) kill(job->pid, SIGKILL);
+        if (is_running) kill(job->pid, SIGTERM);
         if (is_running) reap(jobs, job);
         free(job->buffer);
     }
 }
 
 enum cs_status cs_run_jobs(struct cs_run *run) {
-    struct jobs jobs = {.run = run, .n = run->scenarios.n, .items = CS_NEW_ARRAY(&run->arena, struct job, run->scenarios.n)};
+    struct jobs jobs = {
+        .run = run, .n = run->scenarios.n, .items = CS_NEW_ARRAY(&run->arena, struct job, run->scenarios.n)};
     CS_REQUIRE(jobs.items, CS_NO_MEMORY, "no memory for %zu processes", jobs.n);
     if (run->n_jobs > jobs.n) run->n_jobs = jobs.n;
     for (size_t i = 0; i < jobs.n; i++) jobs.items[i].pipe = -1;

@@ -1,5 +1,5 @@
-/* One scenario: every policy on every device, repeated when that was asked for. Devices other than ref must make what ref makes, tensor by
- * tensor, state by state. */
+/* One scenario: every policy on every device, repeated when that was asked for. Devices other than ref must make what
+ * ref makes, tensor by tensor, state by state. */
 #include "sim/cli/run.h"
 
 /* The verdict that is being made. */
@@ -10,16 +10,22 @@ struct task {
     const struct cs_device *device;
     const struct cs_run_listener *listener;
     struct cs_recording made_by_ref; /* under this policy */
-    size_t n_done, n_repeated; /* verdicts before this one; repetitions of this one that are done */
-    int64_t bytes;             /* moved by what is done */
-    int64_t bytes_now;         /* by the repetition that runs */
+    size_t n_done, n_repeated;       /* verdicts before this one; repetitions of this one that are done */
+    int64_t bytes;                   /* moved by what is done */
+    int64_t bytes_now;               /* by the repetition that runs */
 };
 
-uint64_t cs_run_seed(const struct cs_run *run, const struct cs_scenario *scenario) { return run->has_seed ? run->seed : scenario->seed; }
+uint64_t cs_run_seed(const struct cs_run *run, const struct cs_scenario *scenario) {
+    return run->has_seed ? run->seed : scenario->seed;
+}
 
-size_t cs_run_n_policies(const struct cs_run *run, const struct cs_scenario *scenario) { return run->policy ? 1 : scenario->n_policies; }
+size_t cs_run_n_policies(const struct cs_run *run, const struct cs_scenario *scenario) {
+    return run->policy ? 1 : scenario->n_policies;
+}
 
-size_t cs_run_n_verdicts(const struct cs_run *run, const struct cs_scenario *scenario) { return cs_run_n_policies(run, scenario) * run->n_devices; }
+size_t cs_run_n_verdicts(const struct cs_run *run, const struct cs_scenario *scenario) {
+    return cs_run_n_policies(run, scenario) * run->n_devices;
+}
 
 const char *cs_run_policy(const struct cs_run *run, const struct cs_scenario *scenario, size_t index) {
     return run->policy ? run->policy : scenario->policies[index];
@@ -33,9 +39,14 @@ bool cs_run_stops_after(const struct cs_run *run, const struct cs_verdict *verdi
 static struct cs_verdict plain_verdict(const struct task *task, enum cs_verdict_status status, const char *reason) {
     const struct cs_scenario *scenario = task->scenario;
     int n_ranks = scenario->has_only_rank ? 1 : scenario->tp > scenario->ep ? scenario->tp : scenario->ep;
-    return (struct cs_verdict){.scenario = scenario, .device = task->device->name, .policy = task->policy,
-                               .seed = cs_run_seed(task->run, scenario), .status = status, .reason = reason,
-                               .line = scenario->line, .n_ranks = n_ranks > 0 ? (size_t)n_ranks : 1};
+    return (struct cs_verdict){.scenario = scenario,
+                               .device = task->device->name,
+                               .policy = task->policy,
+                               .seed = cs_run_seed(task->run, scenario),
+                               .status = status,
+                               .reason = reason,
+                               .line = scenario->line,
+                               .n_ranks = n_ranks > 0 ? (size_t)n_ranks : 1};
 }
 
 static void tell_progress(void *context, int64_t done, int64_t total, int64_t bytes) {
@@ -43,15 +54,21 @@ static void tell_progress(void *context, int64_t done, int64_t total, int64_t by
     double share = total > 0 ? (double)done / (double)total : 0;
     task->bytes_now = bytes;
     task->listener->progress(task->listener->context,
-                             (double)task->n_done + ((double)task->n_repeated + share) / (double)task->run->n_repeats, task->bytes + bytes);
+                             (double)task->n_done + ((double)task->n_repeated + share) / (double)task->run->n_repeats,
+                             task->bytes + bytes);
 }
 
 /* What nobody implements is a failure, never a silent skip (R8.4); so is a refusal that no expectation foresaw. */
 static enum cs_status judge(struct task *task, struct cs_arena *arena, struct cs_verdict *verdict) {
-    struct cs_audit_options options = {.device = task->device, .policy = task->policy, .seed = cs_run_seed(task->run, task->scenario),
-                                       .progress = tell_progress, .progress_context = task};
-    if (task->device != cs_devices[0]) options.reference = &task->made_by_ref;
-    else if (!task->made_by_ref.n) options.recording = &task->made_by_ref;
+    struct cs_audit_options options = {.device = task->device,
+                                       .policy = task->policy,
+                                       .seed = cs_run_seed(task->run, task->scenario),
+                                       .progress = tell_progress,
+                                       .progress_context = task};
+    if (task->device != cs_devices[0])
+        options.reference = &task->made_by_ref;
+    else if (!task->made_by_ref.n)
+        options.recording = &task->made_by_ref;
     enum cs_status status = cs_audit_scenario(task->scenario, &options, arena, verdict);
     if (status == CS_UNSUPPORTED || status == CS_REFUSED) {
         const char *reason = cs_arena_format(arena, "%s: %s", cs_status_name(status), cs_error_text());
@@ -59,18 +76,22 @@ static enum cs_status judge(struct task *task, struct cs_arena *arena, struct cs
         if (status == CS_REFUSED) verdict->refused_reason = reason;
         return CS_OK;
     }
-    CS_REQUIRE(status == CS_OK, status, "%s, policy %s, device %s: %s", task->scenario->name, task->policy, task->device->name, cs_error_text());
+    CS_REQUIRE(status == CS_OK, status, "%s, policy %s, device %s: %s", task->scenario->name, task->policy,
+               task->device->name, cs_error_text());
     return CS_OK;
 }
 
 /* Another run of the same verdict; what differs, in words, or NULL. A file that is bad only now differs too. */
-static enum cs_status judge_again(struct task *task, struct cs_arena *arena, const struct cs_verdict *first, const char **difference) {
+static enum cs_status judge_again(struct task *task, struct cs_arena *arena, const struct cs_verdict *first,
+                                  const char **difference) {
     struct cs_arena scratch = {0};
     struct cs_verdict again;
     enum cs_status status = judge(task, &scratch, &again);
     bool is_ours = status == CS_NO_MEMORY || status == CS_INTERNAL;
-    if (status == CS_OK) *difference = cs_report_difference(first, &again, arena);
-    else if (!is_ours) *difference = cs_arena_format(arena, "it ran, then: %s", cs_error_text());
+    if (status == CS_OK)
+        *difference = cs_report_difference(first, &again, arena);
+    else if (!is_ours)
+        *difference = cs_arena_format(arena, "it ran, then: %s", cs_error_text());
     cs_arena_release(&scratch);
     return is_ours ? status : CS_OK;
 }
@@ -85,7 +106,8 @@ static enum cs_status judge_all(struct task *task, struct cs_arena *arena, struc
         CS_TRY(judge_again(task, arena, verdict, &difference));
         if (!difference) continue;
         verdict->status = CS_FAILED;
-        verdict->reason = cs_arena_format(arena, "flaky: repetition %zu of %zu differs from the first: %s", i, n, difference);
+        verdict->reason =
+            cs_arena_format(arena, "flaky: repetition %zu of %zu differs from the first: %s", i, n, difference);
         break;
     }
     return CS_OK;

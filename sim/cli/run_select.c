@@ -3,15 +3,18 @@
 
 #include <string.h>
 
-static bool is_option(const struct cs_option_given *given, const char *name) { return cs_text_equal(given->option->name, name); }
+static bool is_option(const struct cs_option_given *given, const char *name) {
+    return cs_text_equal(given->option->name, name);
+}
 
 /* The option may be repeated, but not for one checkpoint. */
 static enum cs_status check_is_first(const struct cs_options *options, size_t index) {
     const char *text = options->given[index].value;
     size_t length = strcspn(text, "=") + 1;
     for (size_t i = 0; i < index; i++)
-        CS_REQUIRE(!is_option(&options->given[i], "checkpoint") || strncmp(options->given[i].value, text, length) != 0, CS_BAD_USAGE,
-                   "--checkpoint is given twice for one name: \"%s\" and \"%s\"", options->given[i].value, text);
+        CS_REQUIRE(!is_option(&options->given[i], "checkpoint") || strncmp(options->given[i].value, text, length) != 0,
+                   CS_BAD_USAGE, "--checkpoint is given twice for one name: \"%s\" and \"%s\"", options->given[i].value,
+                   text);
     return CS_OK;
 }
 
@@ -45,7 +48,9 @@ enum cs_status cs_run_select(struct cs_run *run) {
         CS_TRY(cs_find_scripts(run->options.words[i], &run->arena, &paths));
     CS_TRY(cs_load_scenarios(&paths, &selection, &settings, &run->arena, &run->scenarios));
     size_t n = run->scenarios.n_left_out;
-    if (n) fprintf(stderr, "left out %zu scenario%s tagged " CS_FULL_TAG ": add --tag " CS_FULL_TAG "\n", n, n == 1 ? "" : "s");
+    if (n)
+        fprintf(stderr, "left out %zu scenario%s tagged " CS_FULL_TAG ": add --tag " CS_FULL_TAG "\n", n,
+                n == 1 ? "" : "s");
     return run->scenarios.n ? override_checkpoints(run) : CS_OK; /* without scenarios every name would be unknown */
 }
 
@@ -66,12 +71,19 @@ int cs_run_nothing(const struct cs_run *run) {
     const char *unknown = unknown_tag(run);
     const char *nearest = unknown ? cs_text_nearest(unknown, run->scenarios.tags, run->scenarios.n_tags) : NULL;
     fputs("coldstart: nothing ran: ", stderr);
-    if (run->scenarios.n_left_out) fputs("all of it is tagged " CS_FULL_TAG "\n", stderr);
-    else if (nearest) fprintf(stderr, "no scenario is tagged \"%s\": did you mean \"%s\"?\n", unknown, nearest);
-    else if (unknown) fprintf(stderr, "no scenario is tagged \"%s\"\n", unknown);
-    else if (filter && tag) fprintf(stderr, "no scenario has every tag and a name that contains \"%s\"\n", filter);
-    else if (filter) fprintf(stderr, "no scenario's name contains \"%s\"\n", filter);
-    else if (tag) fputs("no scenario has every tag\n", stderr);
-    else fprintf(stderr, "there is no scenario below \"%s\"\n", run->options.words[0]);
+    if (run->scenarios.n_left_out)
+        fputs("all of it is tagged " CS_FULL_TAG "\n", stderr);
+    else if (nearest)
+        fprintf(stderr, "no scenario is tagged \"%s\": did you mean \"%s\"?\n", unknown, nearest);
+    else if (unknown)
+        fprintf(stderr, "no scenario is tagged \"%s\"\n", unknown);
+    else if (filter && tag)
+        fprintf(stderr, "no scenario has every tag and a name that contains \"%s\"\n", filter);
+    else if (filter)
+        fprintf(stderr, "no scenario's name contains \"%s\"\n", filter);
+    else if (tag)
+        fputs("no scenario has every tag\n", stderr);
+    else
+        fprintf(stderr, "there is no scenario below \"%s\"\n", run->options.words[0]);
     return CS_EXIT_NOTHING;
 }

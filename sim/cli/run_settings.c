@@ -9,6 +9,7 @@
 
 enum { MOST_JOBS = 256, MOST_REPEATS = 1000000 };
 
+/* clang-format off */
 const struct cs_option cs_run_options[] = {
     {"device", 0, "NAME|auto", false, "the device that does the byte work; auto: ref and every other real one, skipped where it is missing (default: those that are there)"},
     {"policy", 0, "P", false, "run under this padding policy instead of the scenario's"},
@@ -25,16 +26,22 @@ const struct cs_option cs_run_options[] = {
     {"quiet", 'q', NULL, false, "no progress on stderr"},
     {0},
 };
+/* clang-format on */
 
-static const char *missing_because(const struct cs_device *device) { return device->unavailable ? device->unavailable() : ""; }
+static const char *missing_because(const struct cs_device *device) {
+    return device->unavailable ? device->unavailable() : "";
+}
 
-/* Real devices, ref first. Processes cannot share a GPU that their parent has looked for: with --jobs, ref alone, unless --device asks. */
+/* Real devices, ref first. Processes cannot share a GPU that their parent has looked for: with --jobs, ref alone,
+ * unless --device asks. */
 static enum cs_status set_real_devices(struct cs_run *run, bool is_asked) {
     for (size_t i = 0; i < cs_n_devices && run->n_devices < CS_RUN_DEVICES; i++) {
-        bool is_first = run->n_devices == 0, is_wanted = !cs_devices[i]->is_emulated && (is_asked || is_first || run->n_jobs == 1);
+        bool is_first = run->n_devices == 0,
+             is_wanted = !cs_devices[i]->is_emulated && (is_asked || is_first || run->n_jobs == 1);
         if (!is_wanted) continue;
         bool is_missing = *missing_because(cs_devices[i]);
-        CS_REQUIRE(is_first || is_missing || run->n_jobs == 1, CS_BAD_USAGE, "--device auto with --jobs: processes cannot share the device %s; leave one of them out",
+        CS_REQUIRE(is_first || is_missing || run->n_jobs == 1, CS_BAD_USAGE,
+                   "--device auto with --jobs: processes cannot share the device %s; leave one of them out",
                    cs_devices[i]->name);
         if (is_asked || !is_missing) run->devices[run->n_devices++] = cs_devices[i];
     }
@@ -49,7 +56,8 @@ static enum cs_status set_devices(struct cs_run *run, const char *name) {
     if (is_automatic) return set_real_devices(run, name != NULL);
     const struct cs_device *device = cs_device_by_name(name);
     if (!device) return cs_cli_unknown("device", name, names, n);
-    CS_REQUIRE(!*missing_because(device), CS_UNSUPPORTED, "device \"%s\" is not available: %s", name, missing_because(device));
+    CS_REQUIRE(!*missing_because(device), CS_UNSUPPORTED, "device \"%s\" is not available: %s", name,
+               missing_because(device));
     run->devices[run->n_devices++] = device;
     return CS_OK;
 }
@@ -69,7 +77,8 @@ static enum cs_status set_count(const struct cs_run *run, const char *option, si
     if (!text) return CS_OK;
     size_t n = strspn(text, "0123456789");
     unsigned long value = n > 0 && n < 9 && !text[n] ? strtoul(text, NULL, 10) : 0;
-    CS_REQUIRE(value >= 1 && value <= most, CS_BAD_USAGE, "--%s wants a number from 1 to %zu, found \"%s\"", option, most, text);
+    CS_REQUIRE(value >= 1 && value <= most, CS_BAD_USAGE, "--%s wants a number from 1 to %zu, found \"%s\"", option,
+               most, text);
     *count = value;
     return CS_OK;
 }
@@ -78,9 +87,12 @@ static enum cs_status set_colour(struct cs_run *run, const char *when) {
     static const char *const names[] = {"auto", "always", "never"};
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     bool is_wanted = !(no_color && *no_color) && !(term && cs_text_equal(term, "dumb"));
-    if (!when || cs_text_equal(when, "auto")) run->is_coloured = is_wanted && isatty(fileno(run->text));
-    else if (cs_text_equal(when, "always")) run->is_coloured = true;
-    else if (!cs_text_equal(when, "never")) return cs_cli_unknown("--color", when, names, CS_COUNT(names));
+    if (!when || cs_text_equal(when, "auto"))
+        run->is_coloured = is_wanted && isatty(fileno(run->text));
+    else if (cs_text_equal(when, "always"))
+        run->is_coloured = true;
+    else if (!cs_text_equal(when, "never"))
+        return cs_cli_unknown("--color", when, names, CS_COUNT(names));
     return CS_OK;
 }
 

@@ -71,17 +71,19 @@ static enum cs_status add_setting(struct cs_settings *settings, const char *text
     const char *name = cs_arena_format(arena, "%.*s", (int)(equals - text), text);
     if (!name) return no_memory("options");
     for (size_t i = 0; i < settings->n; i++)
-        CS_REQUIRE(!cs_text_equal(settings->items[i].name, name), CS_BAD_USAGE, "--set is given twice for one name: \"%s=%s\" and \"%s\"", name,
-                   settings->items[i].value, text);
+        CS_REQUIRE(!cs_text_equal(settings->items[i].name, name), CS_BAD_USAGE,
+                   "--set is given twice for one name: \"%s=%s\" and \"%s\"", name, settings->items[i].value, text);
     settings->items[settings->n++] = (struct cs_setting){name, equals + 1};
     return CS_OK;
 }
 
-enum cs_status cs_read_settings(const struct cs_options *options, struct cs_arena *arena, struct cs_settings *settings) {
+enum cs_status cs_read_settings(const struct cs_options *options, struct cs_arena *arena,
+                                struct cs_settings *settings) {
     *settings = (struct cs_settings){.items = CS_NEW_ARRAY(arena, struct cs_setting, options->n_given + 1)};
     if (!settings->items) return no_memory("options");
     for (size_t i = 0; i < options->n_given; i++)
-        if (cs_text_equal(options->given[i].option->name, "set")) CS_TRY(add_setting(settings, options->given[i].value, arena));
+        if (cs_text_equal(options->given[i].option->name, "set"))
+            CS_TRY(add_setting(settings, options->given[i].value, arena));
     return CS_OK;
 }
 
@@ -93,7 +95,9 @@ static bool contains(const char *const *words, size_t n, const char *word) {
     return false;
 }
 
-static bool has_tag(const struct cs_scenario *scenario, const char *tag) { return contains(scenario->tags, scenario->n_tags, tag); }
+static bool has_tag(const struct cs_scenario *scenario, const char *tag) {
+    return contains(scenario->tags, scenario->n_tags, tag);
+}
 
 static bool is_wanted(const struct cs_selection *selection, const struct cs_scenario *scenario) {
     if (selection->filter && !strstr(scenario->name, selection->filter)) return false;
@@ -102,11 +106,14 @@ static bool is_wanted(const struct cs_selection *selection, const struct cs_scen
     return true;
 }
 
-static bool is_left_out(const struct cs_selection *selection, const struct cs_path *path, const struct cs_scenario *scenario) {
-    return !path->is_named && has_tag(scenario, CS_FULL_TAG) && !contains(selection->tags, selection->n_tags, CS_FULL_TAG);
+static bool is_left_out(const struct cs_selection *selection, const struct cs_path *path,
+                        const struct cs_scenario *scenario) {
+    return !path->is_named && has_tag(scenario, CS_FULL_TAG) &&
+           !contains(selection->tags, selection->n_tags, CS_FULL_TAG);
 }
 
-static enum cs_status note_tags(struct cs_scenarios *scenarios, const struct cs_scenario *scenario, struct cs_arena *arena) {
+static enum cs_status note_tags(struct cs_scenarios *scenarios, const struct cs_scenario *scenario,
+                                struct cs_arena *arena) {
     for (size_t i = 0; i < scenario->n_tags; i++) {
         if (contains(scenarios->tags, scenarios->n_tags, scenario->tags[i])) continue;
         void *items = scenarios->tags;
@@ -119,7 +126,8 @@ static enum cs_status note_tags(struct cs_scenarios *scenarios, const struct cs_
     return CS_OK;
 }
 
-static enum cs_status add_scenario(struct cs_scenarios *scenarios, const struct cs_scenario *scenario, struct cs_arena *arena) {
+static enum cs_status add_scenario(struct cs_scenarios *scenarios, const struct cs_scenario *scenario,
+                                   struct cs_arena *arena) {
     void *items = scenarios->items;
     struct cs_scenario *slot = cs_arena_grow(arena, &items, scenarios->n, &scenarios->capacity, sizeof *slot);
     if (!slot) return no_memory("scenarios");
@@ -130,8 +138,9 @@ static enum cs_status add_scenario(struct cs_scenarios *scenarios, const struct 
 }
 
 /* Scripts are chosen as they are without settings, so that a filter spares those that declare none. */
-enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection, const struct cs_settings *settings,
-                                 struct cs_arena *arena, struct cs_scenarios *scenarios) {
+enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection,
+                                 const struct cs_settings *settings, struct cs_arena *arena,
+                                 struct cs_scenarios *scenarios) {
     for (size_t i = 0; i < paths->n; i++) {
         struct cs_scenario scenario = {0};
         CS_TRY(cs_script_load(paths->items[i].text, arena, &scenario));
@@ -141,7 +150,8 @@ enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_s
             scenarios->n_left_out++;
             continue;
         }
-        if (settings->n) CS_TRY(cs_script_load_set(paths->items[i].text, settings->items, settings->n, arena, &scenario));
+        if (settings->n)
+            CS_TRY(cs_script_load_set(paths->items[i].text, settings->items, settings->n, arena, &scenario));
         CS_TRY(add_scenario(scenarios, &scenario, arena));
     }
     return CS_OK;
@@ -158,7 +168,9 @@ static void note_name(const char *name, const char **names, size_t *n) {
 }
 
 /* A toy spells out what each load writes: no file could replace it. */
-static size_t n_replaceable(const struct cs_scenario *scenario) { return scenario->model.is_toy ? 0 : scenario->n_checkpoints; }
+static size_t n_replaceable(const struct cs_scenario *scenario) {
+    return scenario->model.is_toy ? 0 : scenario->n_checkpoints;
+}
 
 static enum cs_status unknown_checkpoint(const struct cs_scenarios *scenarios, const char *name) {
     const char *names[NAMES_MAX];
@@ -166,11 +178,13 @@ static enum cs_status unknown_checkpoint(const struct cs_scenarios *scenarios, c
     for (size_t i = 0; i < scenarios->n; i++)
         for (size_t j = 0; j < n_replaceable(&scenarios->items[i]); j++)
             note_name(scenarios->items[i].checkpoints[j].name, names, &n);
-    CS_REQUIRE(n > 0, CS_BAD_USAGE, "--checkpoint %s: no selected scenario has a checkpoint that a folder could replace", name);
+    CS_REQUIRE(n > 0, CS_BAD_USAGE,
+               "--checkpoint %s: no selected scenario has a checkpoint that a folder could replace", name);
     return cs_cli_unknown("checkpoint", name, names, n);
 }
 
-/* A copy of the scenario's checkpoints: the one at `index` is a folder as it lies on disk, no perturbed copy any more. */
+/* A copy of the scenario's checkpoints: the one at `index` is a folder as it lies on disk, no perturbed copy any more.
+ */
 static enum cs_status replace_checkpoint(struct cs_scenario *scenario, size_t index, const char *path,
                                          struct cs_arena *arena) {
     size_t n = scenario->n_checkpoints;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+/* clang-format off */
 const struct cs_verb cs_verbs[] = {
     {"bench", "measure a device against memcpy and the like", "", cs_bench_cli_options, cs_verb_bench},
     {"check", "check that scripts are right, without running them", "FILE|DIR...", NULL, cs_verb_check},
@@ -14,6 +15,7 @@ const struct cs_verb cs_verbs[] = {
     {"run", "run scenarios and judge them", "FILE|DIR...", cs_run_options, cs_verb_run},
     {"version", "print the version", "", NULL, cs_verb_version},
 };
+/* clang-format on */
 const size_t cs_n_verbs = CS_COUNT(cs_verbs);
 
 enum cs_status cs_verb_find(const char *name, const struct cs_verb **verb) {
@@ -38,18 +40,21 @@ enum cs_status cs_cli_unknown(const char *what, const char *word, const char *co
 
 int cs_cli_exit(enum cs_status status) {
     switch (status) {
-    case CS_OK: return CS_EXIT_PASSED;
+    case CS_OK:
+        return CS_EXIT_PASSED;
     case CS_BAD_USAGE:
     case CS_BAD_SCRIPT:
     case CS_BAD_FILE:
     case CS_BAD_SHAPE:
     case CS_BAD_INDEX:
     case CS_BAD_VALUE:
-    case CS_BAD_TYPE: return CS_EXIT_USAGE;
+    case CS_BAD_TYPE:
+        return CS_EXIT_USAGE;
     case CS_REFUSED:
     case CS_UNSUPPORTED:
     case CS_NO_MEMORY:
-    case CS_INTERNAL: break;
+    case CS_INTERNAL:
+        break;
     }
     return CS_EXIT_INTERNAL;
 }

@@ -1,4 +1,5 @@
-/* A verdict as bytes: the structure itself, then every string that was made after the fork. Both processes are the same program. */
+/* A verdict as bytes: the structure itself, then every string that was made after the fork. Both processes are the same
+ * program. */
 #include "sim/cli/run.h"
 
 #include <stdlib.h>
@@ -71,7 +72,8 @@ enum cs_status cs_verdict_unpack(const char *bytes, size_t size, struct cs_arena
     CS_TRY(get(&reader, verdict, sizeof *verdict));
     texts_of(verdict, texts);
     for (size_t i = 0; i < N_TEXTS; i++) CS_TRY(get_text(&reader, texts[i]));
-    CS_REQUIRE(verdict->n_why <= WHY_MAX, CS_INTERNAL, "a verdict of a child process has %zu lines of explanation", verdict->n_why);
+    CS_REQUIRE(verdict->n_why <= WHY_MAX, CS_INTERNAL, "a verdict of a child process has %zu lines of explanation",
+               verdict->n_why);
     why = CS_NEW_ARRAY(arena, const char *, verdict->n_why + 1);
     CS_REQUIRE(why, CS_NO_MEMORY, "no memory for a verdict of a child process");
     for (size_t i = 0; i < verdict->n_why; i++) CS_TRY(get_text(&reader, &why[i]));

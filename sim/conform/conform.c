@@ -4,11 +4,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* clang-format off */
 static const struct cs_golden_family families[CS_CONFORM_FAMILIES] = {
     {"layouts", cs_golden_layouts},
     {"loaders", cs_golden_loaders},
     {"reload", cs_golden_reload},
 };
+/* clang-format on */
 
 /* ---- one case ---- */
 
@@ -60,8 +62,10 @@ enum cs_status cs_golden_class(const char *exception, enum cs_status *status) {
         const char *type;
         enum cs_status status;
     } classes[] = {
-        {"AssertionError", CS_BAD_VALUE}, {"AttributeError", CS_BAD_VALUE}, {"IndexError", CS_BAD_INDEX}, {"NotImplementedError", CS_UNSUPPORTED},
-        {"RuntimeError", CS_BAD_SHAPE},   {"TypeError", CS_BAD_TYPE},   {"ValueError", CS_BAD_VALUE},
+        {"AssertionError", CS_BAD_VALUE}, {"AttributeError", CS_BAD_VALUE},
+        {"IndexError", CS_BAD_INDEX},     {"NotImplementedError", CS_UNSUPPORTED},
+        {"RuntimeError", CS_BAD_SHAPE},   {"TypeError", CS_BAD_TYPE},
+        {"ValueError", CS_BAD_VALUE},
     };
     for (size_t i = 0; i < CS_COUNT(classes); i++) {
         size_t length = strlen(classes[i].type);

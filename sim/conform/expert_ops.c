@@ -1,5 +1,5 @@
-/* Operations of the loader that most methods share, on one expert whose sizes are set by hand. The captures hold bytes of no dtype in particular:
- * e4m3 parameters take them as they are. */
+/* Operations of the loader that most methods share, on one expert whose sizes are set by hand. The captures hold bytes
+ * of no dtype in particular: e4m3 parameters take them as they are. */
 #include "sim/conform/internal.h"
 
 #include <stdlib.h>
@@ -60,14 +60,17 @@ static struct cs_sizes sizes_of(const struct job *job) {
 }
 
 static enum cs_status open_layer(struct job *job, uint64_t defects) {
-    struct cs_layer_config config = {.device = job->golden->device, .prefix = "experts", .sizes = sizes_of(job), .defects = defects};
+    struct cs_layer_config config = {
+        .device = job->golden->device, .prefix = "experts", .sizes = sizes_of(job), .defects = defects};
     config.tp_rank = (int)number(job, "rank", 0);
-    CS_REQUIRE(config.sizes.tp > 0 && config.tp_rank >= 0 && config.tp_rank < config.sizes.tp && config.sizes.intermediate > 0, CS_BAD_FILE,
-               "golden file: sizes, tp and rank do not fit");
+    CS_REQUIRE(config.sizes.tp > 0 && config.tp_rank >= 0 && config.tp_rank < config.sizes.tp &&
+                   config.sizes.intermediate > 0,
+               CS_BAD_FILE, "golden file: sizes, tp and rank do not fit");
     config.method = cs_method_by_name(job->op->method);
     config.backend = config.method ? cs_backend_by_name(config.method, job->op->backend) : NULL;
     config.loader = cs_loader_by_name(job->op->loader);
-    CS_REQUIRE(config.backend && config.loader, CS_INTERNAL, "there is no %s with %s, or no loader %s", job->op->method, job->op->backend, job->op->loader);
+    CS_REQUIRE(config.backend && config.loader, CS_INTERNAL, "there is no %s with %s, or no loader %s", job->op->method,
+               job->op->backend, job->op->loader);
     CS_TRY(cs_layer_open(&job->layer, &config));
     const char *init = cs_golden_string(job->params, "param_init");
     return init ? cs_layer_poison(&job->layer, (uint8_t)strtoul(init, NULL, 0), false) : CS_OK;
@@ -81,7 +84,8 @@ static void name_inputs(struct job *job) {
         for (size_t t = 0; t < CS_COUNT(tensors); t++) {
             if (!cs_text_equal(tensors[t].input, entry->name)) continue;
             if (entry->dtype == CS_U8) entry->dtype = CS_E4M3;
-            entry->name = !is_gated && cs_text_equal(entry->name, "in.w1") ? "in.experts.0.up_proj.weight" : tensors[t].sent;
+            entry->name =
+                !is_gated && cs_text_equal(entry->name, "in.w1") ? "in.experts.0.up_proj.weight" : tensors[t].sent;
             break;
         }
     }

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name in parts: prefix . expert . kind, each of which but the last may be missing: "model.layers.0.mlp.experts.3.gate_proj.weight",
- * "0.up_proj.bias", "layers.0.feed_forward.experts.down_proj", "down_proj". */
+/* A name in parts: prefix . expert . kind, each of which but the last may be missing:
+ * "model.layers.0.mlp.experts.3.gate_proj.weight", "0.up_proj.bias", "layers.0.feed_forward.experts.down_proj",
+ * "down_proj". */
 struct parts {
-    size_t prefix;    /* its length */
-    int64_t expert;   /* -1: all of them */
+    size_t prefix;  /* its length */
+    int64_t expert; /* -1: all of them */
     const char *kind;
 };
 
@@ -89,7 +90,8 @@ static enum cs_status add_tensor(struct reader *reader, const char *name, const 
     return CS_OK;
 }
 
-/* "… same for the other experts": the list has the first ones, the last of them perhaps in part. Expert 0 says what each has. */
+/* "… same for the other experts": the list has the first ones, the last of them perhaps in part. Expert 0 says what
+ * each has. */
 static enum cs_status add_other_experts(struct reader *reader, const json_t *list, const char *prefix,
                                         int64_t n_tensors) {
     int64_t per_expert = 0;
@@ -102,8 +104,8 @@ static enum cs_status add_other_experts(struct reader *reader, const json_t *lis
     for (int64_t i = (int64_t)reader->n; i < n_tensors; i++) {
         size_t like = (size_t)(i % per_expert);
         const char *dot = *prefix ? "." : "";
-        const char *name =
-            cs_arena_format(reader->arena, "%s%s%" PRId64 ".%s", prefix, dot, i / per_expert, reader->tensors[like].kind);
+        const char *name = cs_arena_format(reader->arena, "%s%s%" PRId64 ".%s", prefix, dot, i / per_expert,
+                                           reader->tensors[like].kind);
         CS_TRY(add_tensor(reader, name, json_array_get(list, like)));
     }
     return CS_OK;
@@ -123,7 +125,8 @@ enum cs_status cs_golden_checkpoint_read(struct cs_golden_case *golden, struct c
         CS_TRY(json_is_integer(total) ? add_other_experts(&reader, list, prefix, json_integer_value(total))
                                       : add_tensor(&reader, cs_arena_text(reader.arena, name), row));
     }
-    *checkpoint = (struct cs_golden_checkpoint){.n = reader.n, .tensors = reader.tensors, .n_elements = reader.n_elements};
+    *checkpoint =
+        (struct cs_golden_checkpoint){.n = reader.n, .tensors = reader.tensors, .n_elements = reader.n_elements};
     return CS_OK;
 }
 

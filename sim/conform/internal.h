@@ -111,7 +111,7 @@ struct cs_layer {
     struct cs_fill_stats stats;
     struct cs_routes routes;
     const struct cs_loader *loader;
-    bool *is_sent;              /* by route */
+    bool *is_sent; /* by route */
     bool has_agreed_scales;
     bool is_patch;              /* what is sent is a sparse patch */
     int64_t n_calls, n_counted; /* loader calls, and elements that they counted, since opening */
@@ -130,8 +130,8 @@ enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_num
 typedef const char *cs_layer_name(struct cs_arena *arena, const char *tensor);
 enum cs_status cs_layer_load(struct cs_layer *layer, const struct cs_checkpoint *checkpoint, cs_layer_name *name_of);
 cs_layer_name cs_layer_same_name;
-/* Sends the checkpoint's entries in their order, less `prefix`, which every name of the layer has; what follows a '#' tells repeated ones apart.
- * Biases that no parameter takes are skipped, other unknown tensors refused. */
+/* Sends the checkpoint's entries in their order, less `prefix`, which every name of the layer has; what follows a '#'
+ * tells repeated ones apart. Biases that no parameter takes are skipped, other unknown tensors refused. */
 enum cs_status cs_layer_send(struct cs_layer *layer, const struct cs_checkpoint *checkpoint, const char *prefix);
 enum cs_status cs_layer_param(struct cs_layer *layer, const char *name, struct cs_view *view);
 
@@ -195,7 +195,8 @@ struct cs_golden_tensor {
 };
 
 enum cs_status cs_golden_checkpoint_read(struct cs_golden_case *golden, struct cs_golden_checkpoint *checkpoint);
-/* What stands before ".3.w13_weight" or ".gate_up_proj_blocks" in the names of the JSON's list; "" when nothing does. */
+/* What stands before ".3.w13_weight" or ".gate_up_proj_blocks" in the names of the JSON's list; "" when nothing does.
+ */
 enum cs_status cs_golden_prefix(struct cs_golden_case *golden, const json_t *list, const char **prefix);
 /* A checkpoint whose elements hold digit `digit` (base 256) of their number plus `raise`. Close after a failure too. */
 enum cs_status cs_golden_checkpoint_make(const struct cs_golden_checkpoint *golden, unsigned digit, unsigned raise,
@@ -214,13 +215,16 @@ enum cs_status cs_rectangles_read(struct cs_arena *arena, const json_t *param,
 enum cs_status cs_source_sets_equal(const struct cs_golden_checkpoint *checkpoint, const struct cs_source_set *expected,
                                     const struct cs_source_set *actual);
 
-/* CS_BAD_VALUE unless the padding records of the layer cover exactly what no load wrote of the parameter; where tensors were not sent, no more. */
-enum cs_status cs_layer_records_equal(struct cs_layer *layer, const struct cs_slot *slot, const struct cs_source_set *set);
+/* CS_BAD_VALUE unless the padding records of the layer cover exactly what no load wrote of the parameter; where tensors
+ * were not sent, no more. */
+enum cs_status cs_layer_records_equal(struct cs_layer *layer, const struct cs_slot *slot,
+                                      const struct cs_source_set *set);
 
 /* Which layer the case is about, before rounding (loader_config.c). */
 enum cs_status cs_golden_layer_config(const struct cs_golden_case *golden, struct cs_layer_config *config);
 /* Sizes and parameters as created (loader_params.c). */
-enum cs_status cs_golden_compare_layer(const struct cs_golden_case *golden, const struct cs_layer_config *config, const struct cs_layer *layer);
+enum cs_status cs_golden_compare_layer(const struct cs_golden_case *golden, const struct cs_layer_config *config,
+                                       const struct cs_layer *layer);
 
 enum cs_status cs_golden_compare_sizes(const struct cs_golden_case *golden, const struct cs_sizes *sizes);
 

@@ -87,11 +87,18 @@ enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_num
     return CS_OK;
 }
 
-static enum cs_status load_slot(struct cs_layer *layer, const struct cs_route *route, const struct cs_checkpoint *checkpoint,
-                                const struct cs_checkpoint_entry *entry, int64_t slot) {
+static enum cs_status load_slot(struct cs_layer *layer, const struct cs_route *route,
+                                const struct cs_checkpoint *checkpoint, const struct cs_checkpoint_entry *entry,
+                                int64_t slot) {
     const struct cs_slot *param = cs_module_slot(&layer->module, route->param);
     CS_REQUIRE(param, CS_BAD_VALUE, "%s: there is no parameter %s", route->tensor, route->param);
-    struct cs_load_call call = {.module = &layer->module, .param = param->param, .loader = layer->loader, .row = route->row, .tensor = route->tensor, .expert = slot, .is_patch = layer->is_patch};
+    struct cs_load_call call = {.module = &layer->module,
+                                .param = param->param,
+                                .loader = layer->loader,
+                                .row = route->row,
+                                .tensor = route->tensor,
+                                .expert = slot,
+                                .is_patch = layer->is_patch};
     CS_TRY(cs_checkpoint_source(checkpoint, entry, &layer->rank.allocator, &call.source));
     CS_TRY(cs_load(&call));
     layer->n_calls += call.n_calls;
@@ -99,16 +106,20 @@ static enum cs_status load_slot(struct cs_layer *layer, const struct cs_route *r
     return CS_OK;
 }
 
-/* Experts of other ranks are called for and skipped, as upstream's loader returns False for them; redundant ones load their own copies. */
-static enum cs_status load_route(struct cs_layer *layer, const struct cs_route *route, const struct cs_checkpoint *checkpoint,
-                                 const struct cs_checkpoint_entry *entry) {
+/* Experts of other ranks are called for and skipped, as upstream's loader returns False for them; redundant ones load
+ * their own copies. */
+static enum cs_status load_route(struct cs_layer *layer, const struct cs_route *route,
+                                 const struct cs_checkpoint *checkpoint, const struct cs_checkpoint_entry *entry) {
     const struct cs_sizes *sizes = &layer->rank_spec.sizes;
     layer->is_sent[route - layer->routes.items] = true;
     if (route->expert < 0) return load_slot(layer, route, checkpoint, entry, -1);
-    for (int64_t expert = route->expert; expert < sizes->experts_global + sizes->experts_redundant; expert += sizes->experts_global) {
+    for (int64_t expert = route->expert; expert < sizes->experts_global + sizes->experts_redundant;
+         expert += sizes->experts_global) {
         int64_t slot = cs_load_slot(&layer->rank_spec, route->row, expert);
-        if (slot >= 0) CS_TRY(load_slot(layer, route, checkpoint, entry, slot));
-        else layer->n_calls += layer->loader->bypasses_counter ? 0 : cs_load_calls_of_row(route->row);
+        if (slot >= 0)
+            CS_TRY(load_slot(layer, route, checkpoint, entry, slot));
+        else
+            layer->n_calls += layer->loader->bypasses_counter ? 0 : cs_load_calls_of_row(route->row);
     }
     return CS_OK;
 }
@@ -135,8 +146,11 @@ enum cs_status cs_layer_send(struct cs_layer *layer, const struct cs_checkpoint 
         if (strncmp(entry->name, prefix, strlen(prefix)) != 0) continue;
         const char *name = entry->name + strlen(prefix);
         const struct cs_route *route = find_route(layer, name, strcspn(name, "#"));
-        if (route) status = load_route(layer, route, checkpoint, entry);
-        else if (!is_skipped(layer, name)) status = cs_fail(CS_BAD_VALUE, "%s has no parameter for checkpoint tensor %s", layer->module_spec.name, name);
+        if (route)
+            status = load_route(layer, route, checkpoint, entry);
+        else if (!is_skipped(layer, name))
+            status =
+                cs_fail(CS_BAD_VALUE, "%s has no parameter for checkpoint tensor %s", layer->module_spec.name, name);
     }
     cs_rank_sweep(&layer->rank);
     return status;

@@ -84,13 +84,16 @@ static enum cs_status compare_counts(const json_t *json, const struct cs_layer *
 static enum cs_status compare_trigger(const json_t *json, const struct cs_layer *layer) {
     int64_t total = counted_size(layer), expected, counted = layer->n_counted;
     CS_TRY(cs_golden_integer(json, "load_numel_total", &expected));
-    CS_REQUIRE(expected == total, CS_BAD_VALUE, "reload counter: load_numel_total: expected %" PRId64 ", got %" PRId64, expected, total);
+    CS_REQUIRE(expected == total, CS_BAD_VALUE, "reload counter: load_numel_total: expected %" PRId64 ", got %" PRId64,
+               expected, total);
     bool is_triggered = json_is_true(json_object_get(json, "triggered_during_load"));
-    CS_REQUIRE(is_triggered == (counted >= total), CS_BAD_VALUE, "reload counter: triggered_during_load: expected %d, counted %" PRId64 " of %" PRId64,
-               is_triggered, counted, total);
+    CS_REQUIRE(is_triggered == (counted >= total), CS_BAD_VALUE,
+               "reload counter: triggered_during_load: expected %d, counted %" PRId64 " of %" PRId64, is_triggered,
+               counted, total);
     if (is_triggered) return CS_OK;
     CS_TRY(cs_golden_integer(json, "counted", &expected));
-    CS_REQUIRE(expected == counted, CS_BAD_VALUE, "reload counter: counted: expected %" PRId64 ", got %" PRId64, expected, counted);
+    CS_REQUIRE(expected == counted, CS_BAD_VALUE, "reload counter: counted: expected %" PRId64 ", got %" PRId64,
+               expected, counted);
     return CS_OK;
 }
 
@@ -177,5 +180,6 @@ static enum cs_status attempt(struct cs_golden_case *golden, uint64_t defects) {
 enum cs_status cs_golden_loader_case(struct cs_golden_case *golden) {
     struct cs_layer_config config;
     CS_TRY(cs_golden_layer_config(golden, &config));
-    return config.known_defect < CS_N_DEFECTS ? cs_golden_try_defect(golden, config.known_defect, attempt) : attempt(golden, 0);
+    return config.known_defect < CS_N_DEFECTS ? cs_golden_try_defect(golden, config.known_defect, attempt)
+                                              : attempt(golden, 0);
 }

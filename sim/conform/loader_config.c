@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The engine's methods by the names of the captures. A captured file holds variants that only their ids tell apart; the first row that fits
- * counts. `defect`: the one of the release that its captures show. */
+/* The engine's methods by the names of the captures. A captured file holds variants that only their ids tell apart; the
+ * first row that fits counts. `defect`: the one of the release that its captures show. */
 struct captured {
     const char *method, *ids, *own, *loader;
     unsigned options;
@@ -154,7 +154,8 @@ static enum cs_status place_experts(const json_t *json, struct cs_layer_config *
     struct cs_sizes *sizes = &config->sizes;
     int redundant;
     CS_TRY(small_integer(json, "redundant", 0, &redundant));
-    CS_REQUIRE(sizes->ep > 0 && sizes->experts_global >= 0 && sizes->experts_global < INT32_MAX, CS_BAD_FILE, "golden file: \"ep\" or \"E\" is not positive");
+    CS_REQUIRE(sizes->ep > 0 && sizes->experts_global >= 0 && sizes->experts_global < INT32_MAX, CS_BAD_FILE,
+               "golden file: \"ep\" or \"E\" is not positive");
     sizes->experts_redundant = redundant;
     int64_t n = sizes->experts_global + redundant, each = n / sizes->ep, rest = n % sizes->ep;
     sizes->experts = each + (config->ep_rank < rest);

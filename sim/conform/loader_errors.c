@@ -1,5 +1,5 @@
-/* Family loaders/: errors.json. Single edge cases, whose inputs the file only has in words: each is made by hand here. A refusal must be of the
- * captured class; what was accepted must end in the captured words. */
+/* Family loaders/: errors.json. Single edge cases, whose inputs the file only has in words: each is made by hand here.
+ * A refusal must be of the captured class; what was accepted must end in the captured words. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,10 +31,20 @@ struct edge {
 /* ---- layers and tensors ---- */
 
 static enum cs_status open_layer(struct stage *stage, const struct edge *edge, int rank, uint64_t defects) {
-    struct cs_layer_config config = {.device = stage->golden->device, .method = cs_method_by_name(edge->method), .loader = cs_loader_by_name(edge->loader),
-                                     .prefix = "", .tp_rank = rank, .defects = defects};
-    config.sizes = (struct cs_sizes){.experts_global = edge->experts, .experts = edge->experts, .hidden_u = edge->hidden, .tp = edge->tp, .ep = 1,
-                                     .intermediate_full = edge->intermediate * edge->tp, .options = edge->options, .group = 32};
+    struct cs_layer_config config = {.device = stage->golden->device,
+                                     .method = cs_method_by_name(edge->method),
+                                     .loader = cs_loader_by_name(edge->loader),
+                                     .prefix = "",
+                                     .tp_rank = rank,
+                                     .defects = defects};
+    config.sizes = (struct cs_sizes){.experts_global = edge->experts,
+                                     .experts = edge->experts,
+                                     .hidden_u = edge->hidden,
+                                     .tp = edge->tp,
+                                     .ep = 1,
+                                     .intermediate_full = edge->intermediate * edge->tp,
+                                     .options = edge->options,
+                                     .group = 32};
     config.backend = cs_backend_by_name(config.method, edge->backend);
     CS_TRY(cs_sizes_for_backend(&config.sizes, config.backend, false));
     CS_TRY(cs_layer_open(&stage->layer, &config));
@@ -42,7 +52,8 @@ static enum cs_status open_layer(struct stage *stage, const struct edge *edge, i
 }
 
 /* Sends one tensor that holds a number everywhere. */
-static enum cs_status send_shape(struct stage *stage, const char *name, enum cs_dtype dtype, int ndim, const int64_t *shape, double number) {
+static enum cs_status send_shape(struct stage *stage, const char *name, enum cs_dtype dtype, int ndim,
+                                 const int64_t *shape, double number) {
     struct cs_checkpoint checkpoint;
     struct cs_content content = {.kind = CS_CONTENT_VALUE, .as = dtype};
     CS_TRY(cs_dtype_encode(dtype, number, &content.key));
@@ -52,8 +63,10 @@ static enum cs_status send_shape(struct stage *stage, const char *name, enum cs_
     cs_checkpoint_close(&checkpoint);
     return status;
 }
+/* clang-format off */
 #define SEND(stage, name, dtype, number, ...)                                                                          \
     send_shape(stage, name, dtype, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__}, number)
+/* clang-format on */
 
 static enum cs_status read_param(struct stage *stage, const char *name, struct cs_bytes *bytes, enum cs_dtype *dtype) {
     struct cs_view view;
@@ -111,8 +124,11 @@ static enum cs_status other_dtype(struct stage *stage, const struct edge *edge) 
     struct cs_bytes bytes;
     enum cs_dtype dtype;
     CS_TRY(read_param(stage, "w13_weight", &bytes, &dtype));
-    if (dtype == CS_BF16) snprintf(stage->text, TEXT, "accepted, value %.1f", number_at(&bytes, dtype, 0));
-    else snprintf(stage->text, TEXT, dtype == CS_U8 ? "accepted, byte %d for %.1f" : "accepted, byte 0x%x for %.1f", bytes.data[0], edge->v[0]);
+    if (dtype == CS_BF16)
+        snprintf(stage->text, TEXT, "accepted, value %.1f", number_at(&bytes, dtype, 0));
+    else
+        snprintf(stage->text, TEXT, dtype == CS_U8 ? "accepted, byte %d for %.1f" : "accepted, byte 0x%x for %.1f",
+                 bytes.data[0], edge->v[0]);
     return CS_OK;
 }
 
@@ -129,7 +145,10 @@ static enum cs_status other_shard(struct stage *stage, const struct edge *edge) 
     CS_TRY(open_layer(stage, edge, 0, 0));
     struct cs_loader_row row = stage->layer.loader->rows[0];
     row.shard = 3; /* "w4" */
-    struct cs_load_call call = {.module = &stage->layer.module, .param = stage->layer.module.slots[0].param, .loader = stage->layer.loader, .row = &row,
+    struct cs_load_call call = {.module = &stage->layer.module,
+                                .param = stage->layer.module.slots[0].param,
+                                .loader = stage->layer.loader,
+                                .row = &row,
                                 .tensor = "0.w4.weight"};
     return cs_load(&call);
 }
@@ -196,23 +215,30 @@ static enum cs_status source_destroyed(struct stage *stage, const struct edge *e
     CS_TRY(cs_device_fill(stage->golden->device, &(struct cs_fill){.view = source, .bits = 0x3F80}, 1));
     const struct cs_route *route = layer->routes.items;
     while (!cs_text_equal(route->tensor, "down_proj_bias")) route++;
-    struct cs_load_call call = {.module = &layer->module, .param = cs_module_slot(&layer->module, route->param)->param, .loader = layer->loader,
-                                .row = route->row, .tensor = route->tensor, .source = source, .expert = -1};
+    struct cs_load_call call = {.module = &layer->module,
+                                .param = cs_module_slot(&layer->module, route->param)->param,
+                                .loader = layer->loader,
+                                .row = route->row,
+                                .tensor = route->tensor,
+                                .source = source,
+                                .expert = -1};
     CS_TRY(cs_load(&call));
     struct cs_bytes bytes;
     CS_TRY(cs_bytes_of_view(&stage->golden->arena, stage->golden->device, &source, &bytes));
-    snprintf(stage->text, TEXT, "source tensors changed by loading on rank 1: [%s]", bytes.data[1] == 0x3F ? "" : "'down_proj_bias'");
+    snprintf(stage->text, TEXT, "source tensors changed by loading on rank 1: [%s]",
+             bytes.data[1] == 0x3F ? "" : "'down_proj_bias'");
     return CS_OK;
 }
 
-/* ---- sparse patches: v[0] is what the layer holds, v[1] the patch; a = shape of the patched tensor, all NaN but its first element ---- */
+/* ---- sparse patches: v[0] is what the layer holds, v[1] the patch; a = shape of the patched tensor, all NaN but its
+ * first element ---- */
 
 static enum cs_status patch(struct stage *stage, const struct edge *edge, double number) {
     const int64_t *shape = edge->a;
     int ndim = shape[0] == 0 ? 0 : 2;
     int64_t n = ndim ? shape[0] * shape[1] : 1;
     size_t width = (size_t)cs_dtype_bits(edge->dtype) / 8;
-    unsigned char *bytes = CS_NEW_ARRAY(&stage->golden->arena, unsigned char, (size_t)n * width);
+    unsigned char *bytes = CS_NEW_ARRAY(&stage->golden->arena, unsigned char, (size_t)n *width);
     CS_REQUIRE(bytes, CS_NO_MEMORY, "no memory for a patch");
     for (int64_t i = 0; i < n && cs_dtype_is_floating(edge->dtype); i++) {
         uint64_t bits;
@@ -221,7 +247,8 @@ static enum cs_status patch(struct stage *stage, const struct edge *edge, double
     }
     struct cs_checkpoint checkpoint;
     cs_checkpoint_init(&checkpoint, "patch");
-    enum cs_status status = cs_checkpoint_add(&checkpoint, edge->tensor, edge->dtype, ndim, shape, &(struct cs_content){.kind = CS_CONTENT_ZERO, .as = edge->dtype});
+    enum cs_status status = cs_checkpoint_add(&checkpoint, edge->tensor, edge->dtype, ndim, shape,
+                                              &(struct cs_content){.kind = CS_CONTENT_ZERO, .as = edge->dtype});
     if (status == CS_OK) checkpoint.entries[0].mapped = bytes;
     stage->layer.is_patch = true;
     if (status == CS_OK) status = cs_layer_send(&stage->layer, &checkpoint, "");
@@ -260,7 +287,8 @@ static enum cs_status sparse(struct stage *stage, const struct edge *edge) {
         int counts[2];
         const char *name = stage->layer.module.slots[i].name;
         CS_TRY(count_changed(stage, name, edge->v[0], counts));
-        length += snprintf(stage->text + length, (size_t)(TEXT - length), "%s'%s': [%d, %d]", i ? ", " : "", name, counts[0], counts[1]);
+        length += snprintf(stage->text + length, (size_t)(TEXT - length), "%s'%s': [%d, %d]", i ? ", " : "", name,
+                           counts[0], counts[1]);
     }
     if (length < TEXT) snprintf(stage->text + length, (size_t)(TEXT - length), "}");
     return CS_OK;
@@ -356,7 +384,8 @@ static enum cs_status check(struct cs_golden_case *golden) {
     const char *raised = cs_golden_string(golden->json, "raised"), *expected = cs_golden_string(golden->json, "result");
     if (raised) return cs_golden_refusal(raised, got);
     CS_TRY(got);
-    CS_REQUIRE(expected && cs_text_equal(expected, text), CS_BAD_VALUE, "expected \"%s\", got \"%s\"", expected ? expected : "", text);
+    CS_REQUIRE(expected && cs_text_equal(expected, text), CS_BAD_VALUE, "expected \"%s\", got \"%s\"",
+               expected ? expected : "", text);
     return CS_OK;
 }
 

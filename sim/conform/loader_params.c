@@ -7,7 +7,8 @@ enum cs_status cs_golden_compare_sizes(const struct cs_golden_case *golden, cons
     const json_t *json;
     CS_TRY(cs_golden_object(golden->json, "sizes", &json));
     bool is_padded = json_is_true(json_object_get(json, "tp_shard_with_padding"));
-    CS_REQUIRE(is_padded == sizes->shards_whole_blocks, CS_BAD_VALUE, "tp_shard_with_padding: expected %d, got %d", is_padded, sizes->shards_whole_blocks);
+    CS_REQUIRE(is_padded == sizes->shards_whole_blocks, CS_BAD_VALUE, "tp_shard_with_padding: expected %d, got %d",
+               is_padded, sizes->shards_whole_blocks);
     const struct {
         const char *key;
         int64_t actual;
@@ -46,14 +47,17 @@ static enum cs_status compare_init(const struct cs_slot *slot, const char *expec
     const char *name = spec->init == CS_INIT_VALUE ? "full" : cs_init_name(spec->init);
     size_t length = strlen(name);
     bool is_same = strncmp(expected, name, length) == 0 && cs_text_equal(expected + length, is_online ? "@meta" : "");
-    CS_REQUIRE(is_same, CS_BAD_VALUE, "%s: expected to be created as %s, got %s%s", slot->name, expected, name, is_online ? "@meta" : "");
+    CS_REQUIRE(is_same, CS_BAD_VALUE, "%s: expected to be created as %s, got %s%s", slot->name, expected, name,
+               is_online ? "@meta" : "");
     return CS_OK;
 }
 
 static enum cs_status compare_numel(const struct cs_slot *slot, const json_t *attributes) {
     int64_t expected = -1, actual = slot->param->spec->weight_loader_numel;
-    if (json_object_get(attributes, "weight_loader_numel")) CS_TRY(cs_golden_integer(attributes, "weight_loader_numel", &expected));
-    CS_REQUIRE(expected == actual, CS_BAD_VALUE, "%s: weight_loader_numel: expected %" PRId64 ", got %" PRId64, slot->name, expected, actual);
+    if (json_object_get(attributes, "weight_loader_numel"))
+        CS_TRY(cs_golden_integer(attributes, "weight_loader_numel", &expected));
+    CS_REQUIRE(expected == actual, CS_BAD_VALUE, "%s: weight_loader_numel: expected %" PRId64 ", got %" PRId64,
+               slot->name, expected, actual);
     return CS_OK;
 }
 
@@ -74,20 +78,23 @@ static enum cs_status compare_param(const struct cs_slot *slot, const json_t *js
 
 /* The parameter's scale grid, where the capture has one. */
 static enum cs_status compare_blocks(const struct cs_golden_case *golden, const struct cs_sizes *sizes) {
-    const json_t *shape = json_object_get(golden->json, "moe_block_shape"), *refine = json_object_get(golden->json, "weight_scale_refine");
+    const json_t *shape = json_object_get(golden->json, "moe_block_shape"),
+                 *refine = json_object_get(golden->json, "weight_scale_refine");
     int64_t block[2], factor[2] = {0, 0};
     if (!json_is_array(shape)) return CS_OK;
     CS_TRY(cs_golden_integers(shape, "moe_block_shape", 2, block));
     if (json_is_array(refine)) CS_TRY(cs_golden_integers(refine, "weight_scale_refine", 2, factor));
     for (int d = 0; d < 2; d++) {
         int64_t own = sizes->block[d] / (sizes->refine[d] ? sizes->refine[d] : 1);
-        CS_REQUIRE(own == block[d] && sizes->refine[d] == factor[d], CS_BAD_VALUE, "scale block %d: expected %" PRId64 ", refined %" PRId64 ", got %" PRId64
-                   ", refined %" PRId64, d, block[d], factor[d], own, sizes->refine[d]);
+        CS_REQUIRE(own == block[d] && sizes->refine[d] == factor[d], CS_BAD_VALUE,
+                   "scale block %d: expected %" PRId64 ", refined %" PRId64 ", got %" PRId64 ", refined %" PRId64, d,
+                   block[d], factor[d], own, sizes->refine[d]);
     }
     return CS_OK;
 }
 
-static enum cs_status compare_params(const struct cs_golden_case *golden, const struct cs_layer *layer, bool is_online) {
+static enum cs_status compare_params(const struct cs_golden_case *golden, const struct cs_layer *layer,
+                                     bool is_online) {
     const json_t *params;
     CS_TRY(cs_golden_object(golden->json, "params", &params));
     for (size_t i = 0; i < layer->module.n_slots; i++)
@@ -97,7 +104,8 @@ static enum cs_status compare_params(const struct cs_golden_case *golden, const 
     return CS_OK;
 }
 
-enum cs_status cs_golden_compare_layer(const struct cs_golden_case *golden, const struct cs_layer_config *config, const struct cs_layer *layer) {
+enum cs_status cs_golden_compare_layer(const struct cs_golden_case *golden, const struct cs_layer_config *config,
+                                       const struct cs_layer *layer) {
     CS_TRY(cs_golden_compare_sizes(golden, &config->sizes));
     CS_TRY(compare_blocks(golden, &config->sizes));
     return compare_params(golden, layer, config->method->is_online);

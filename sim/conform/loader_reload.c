@@ -1,5 +1,5 @@
-/* Family loaders/: reload.json. A layer is loaded, and reloaded layer by layer as the release does, without any padding policy and without
- * post-load: when it is processed, what post-load would see, and what is left in the end. */
+/* Family loaders/: reload.json. A layer is loaded, and reloaded layer by layer as the release does, without any padding
+ * policy and without post-load: when it is processed, what post-load would see, and what is left in the end. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,13 +37,14 @@ static const struct {
 struct reload {
     struct cs_layer layer;
     struct cs_checkpoint old, new;
-    const char **names; /* of the checkpoint's tensors, in the order of arrival */
+    const char **names;                           /* of the checkpoint's tensors, in the order of arrival */
     int64_t n_processed, n_counted, triggered_at; /* -1: not while loading */
     struct cs_bytes *seen;                        /* by slot: when post-load would have run */
 };
 
 /* Stands where a policy fills: right before post-load. */
-static enum cs_status look(struct cs_padding *padding, cs_padding_lookup *lookup, void *context, const struct cs_device *device, struct cs_fill_stats *stats) {
+static enum cs_status look(struct cs_padding *padding, cs_padding_lookup *lookup, void *context,
+                           const struct cs_device *device, struct cs_fill_stats *stats) {
     (void)padding, (void)lookup, (void)stats;
     struct cs_module *module = context;
     struct reload *reload = (struct reload *)(void *)((char *)module - offsetof(struct reload, layer.module));
@@ -93,10 +94,13 @@ static int64_t expected_count(const struct cs_module *module, const char *name) 
     return 0;
 }
 
-static enum cs_status send_slot(struct reload *reload, const struct cs_driver *driver, const struct cs_route *route, int64_t slot) {
+static enum cs_status send_slot(struct reload *reload, const struct cs_driver *driver, const struct cs_route *route,
+                                int64_t slot) {
     struct cs_layer *layer = &reload->layer;
-    struct cs_load_call call = {.module = &layer->module, .loader = layer->loader, .row = route->row, .tensor = route->tensor, .expert = slot};
-    CS_TRY(cs_checkpoint_source(&reload->new, cs_checkpoint_find(&reload->new, route->tensor), &layer->rank.allocator, &call.source));
+    struct cs_load_call call = {
+        .module = &layer->module, .loader = layer->loader, .row = route->row, .tensor = route->tensor, .expert = slot};
+    CS_TRY(cs_checkpoint_source(&reload->new, cs_checkpoint_find(&reload->new, route->tensor), &layer->rank.allocator,
+                                &call.source));
     CS_TRY(driver->load(&layer->rank, &call, route->param));
     int64_t most = expected_count(&layer->module, route->param);
     reload->n_counted += call.counted < most ? call.counted : most;
@@ -108,7 +112,8 @@ static enum cs_status send(struct reload *reload, const struct cs_driver *driver
     const struct cs_route *route = reload->layer.routes.items;
     while (!cs_text_equal(route->tensor, name)) route++;
     if (route->expert < 0) return send_slot(reload, driver, route, -1);
-    for (int64_t e = route->expert; e < rank->sizes.experts_global + rank->sizes.experts_redundant; e += rank->sizes.experts_global) {
+    for (int64_t e = route->expert; e < rank->sizes.experts_global + rank->sizes.experts_redundant;
+         e += rank->sizes.experts_global) {
         int64_t slot = cs_load_slot(rank, route->row, e);
         if (slot >= 0) CS_TRY(send_slot(reload, driver, route, slot));
     }
@@ -138,7 +143,8 @@ struct truth { /* what a fresh layer holds after a load of the same checkpoint *
     struct cs_bytes *old, *new; /* by slot */
 };
 
-static enum cs_status bytes_after(struct cs_golden_case *golden, struct cs_layer *layer, const struct cs_checkpoint *checkpoint, struct cs_bytes **bytes) {
+static enum cs_status bytes_after(struct cs_golden_case *golden, struct cs_layer *layer,
+                                  const struct cs_checkpoint *checkpoint, struct cs_bytes **bytes) {
     *bytes = CS_NEW_ARRAY(&golden->arena, struct cs_bytes, layer->module.n_slots + 1);
     CS_REQUIRE(*bytes, CS_NO_MEMORY, "no memory for a layer's bytes");
     CS_TRY(cs_layer_poison(layer, 0, false));
@@ -158,7 +164,10 @@ static enum cs_status find_truth(struct cs_golden_case *golden, const struct rel
         const struct cs_route *route = &truth->layer.routes.items[i];
         struct cs_view view;
         CS_TRY(cs_view_make(&view, NULL, route->dtype, route->ndim, route->shape));
-        tensors[i] = (struct cs_golden_tensor){.name = route->tensor, .dtype = route->dtype, .ndim = route->ndim, .start = numbered.n_elements,
+        tensors[i] = (struct cs_golden_tensor){.name = route->tensor,
+                                               .dtype = route->dtype,
+                                               .ndim = route->ndim,
+                                               .start = numbered.n_elements,
                                                .n_elements = cs_view_numel(&view)};
         memcpy(tensors[i].shape, route->shape, sizeof route->shape);
         numbered.n_elements += tensors[i].n_elements;
@@ -169,7 +178,8 @@ static enum cs_status find_truth(struct cs_golden_case *golden, const struct rel
 }
 
 /* Elements with and without a source that differ from a fresh layer's. */
-static void count_differences(const struct cs_source_set *set, const struct cs_bytes *expected, const struct cs_bytes *actual, int64_t *wrong, int64_t *garbage) {
+static void count_differences(const struct cs_source_set *set, const struct cs_bytes *expected,
+                              const struct cs_bytes *actual, int64_t *wrong, int64_t *garbage) {
     size_t width = (size_t)cs_dtype_bits(set->dtype) / 8;
     *wrong = *garbage = 0;
     for (size_t i = 0; i < expected->size / width; i++) {
@@ -181,11 +191,13 @@ static void count_differences(const struct cs_source_set *set, const struct cs_b
 static enum cs_status compare_number(const json_t *json, const char *what, const char *key, int64_t actual) {
     int64_t expected;
     CS_TRY(cs_golden_integer(json, key, &expected));
-    CS_REQUIRE(expected == actual, CS_BAD_VALUE, "%s: %s: expected %" PRId64 ", got %" PRId64, what, key, expected, actual);
+    CS_REQUIRE(expected == actual, CS_BAD_VALUE, "%s: %s: expected %" PRId64 ", got %" PRId64, what, key, expected,
+               actual);
     return CS_OK;
 }
 
-static enum cs_status compare_param(const struct reload *reload, const struct truth *truth, size_t i, const json_t *json, struct cs_arena *arena) {
+static enum cs_status compare_param(const struct reload *reload, const struct truth *truth, size_t i,
+                                    const json_t *json, struct cs_arena *arena) {
     const struct cs_slot *slot = &reload->layer.module.slots[i];
     struct cs_bytes last;
     int64_t wrong, garbage;
@@ -197,7 +209,8 @@ static enum cs_status compare_param(const struct reload *reload, const struct tr
     CS_TRY(compare_number(json, slot->name, "final_wrong", wrong));
     CS_TRY(compare_number(json, slot->name, "final_padding_garbage", garbage));
     bool is_old = last.size == 0 || memcmp(last.data, truth->old[i].data, last.size) == 0;
-    CS_REQUIRE(json_is_true(json_object_get(json, "equals_old")) == is_old, CS_BAD_VALUE, "%s: equals_old: got %d", slot->name, is_old);
+    CS_REQUIRE(json_is_true(json_object_get(json, "equals_old")) == is_old, CS_BAD_VALUE, "%s: equals_old: got %d",
+               slot->name, is_old);
     if (!reload->n_processed) return CS_OK;
     count_differences(&truth->sets[i], &truth->new[i], &reload->seen[i], &wrong, &garbage);
     CS_TRY(compare_number(json, slot->name, "at_processing_wrong", wrong));
@@ -206,7 +219,8 @@ static enum cs_status compare_param(const struct reload *reload, const struct tr
 
 static enum cs_status compare_trigger(const struct reload *reload, const json_t *json) {
     bool is_triggered = reload->triggered_at >= 0;
-    CS_REQUIRE(json_is_true(json_object_get(json, "triggered_during_load")) == is_triggered, CS_BAD_VALUE, "triggered_during_load: got %d", is_triggered);
+    CS_REQUIRE(json_is_true(json_object_get(json, "triggered_during_load")) == is_triggered, CS_BAD_VALUE,
+               "triggered_during_load: got %d", is_triggered);
     int64_t total = 0;
     for (size_t i = 0; i < reload->layer.module_spec.n_tensors; i++)
         total += expected_count(&reload->layer.module, reload->layer.module_spec.tensors[i].name);
@@ -214,15 +228,19 @@ static enum cs_status compare_trigger(const struct reload *reload, const json_t 
     CS_TRY(compare_number(json, "reload", "n_tensors", (int64_t)reload->new.n_entries));
     CS_TRY(compare_number(json, "reload", "load_numel_before_finalize", is_triggered ? 0 : reload->n_counted));
     CS_TRY(compare_number(json, "reload", "load_numel_total", is_triggered ? 0 : total));
-    const json_t *at = json_object_get(json, "triggered_at"), *late = json_object_get(json, "tensors_after_trigger"), *name;
+    const json_t *at = json_object_get(json, "triggered_at"), *late = json_object_get(json, "tensors_after_trigger"),
+                 *name;
     if (!json_is_array(at)) return CS_OK;
-    CS_REQUIRE(json_integer_value(json_array_get(at, 0)) == reload->triggered_at, CS_BAD_VALUE, "triggered_at: expected %" PRId64 ", got %" PRId64,
-               (int64_t)json_integer_value(json_array_get(at, 0)), reload->triggered_at);
+    CS_REQUIRE(json_integer_value(json_array_get(at, 0)) == reload->triggered_at, CS_BAD_VALUE,
+               "triggered_at: expected %" PRId64 ", got %" PRId64, (int64_t)json_integer_value(json_array_get(at, 0)),
+               reload->triggered_at);
     size_t i, first = (size_t)reload->triggered_at;
-    CS_REQUIRE(json_array_size(late) == reload->new.n_entries - first - 1, CS_BAD_VALUE, "tensors_after_trigger: expected %zu, got %zu",
-               json_array_size(late), reload->new.n_entries - first - 1);
+    CS_REQUIRE(json_array_size(late) == reload->new.n_entries - first - 1, CS_BAD_VALUE,
+               "tensors_after_trigger: expected %zu, got %zu", json_array_size(late),
+               reload->new.n_entries - first - 1);
     json_array_foreach(late, i, name)
-        CS_REQUIRE(cs_text_equal(json_string_value(name), reload->names[first + 1 + i]), CS_BAD_VALUE, "tensors_after_trigger: got %s", reload->names[first + 1 + i]);
+        CS_REQUIRE(cs_text_equal(json_string_value(name), reload->names[first + 1 + i]), CS_BAD_VALUE,
+                   "tensors_after_trigger: got %s", reload->names[first + 1 + i]);
     return CS_OK;
 }
 
@@ -233,7 +251,8 @@ static enum cs_status compare(struct cs_golden_case *golden, const struct reload
     CS_TRY(compare_trigger(reload, json));
     CS_TRY(find_truth(golden, reload, truth));
     for (size_t i = 0; i < reload->layer.module.n_slots; i++)
-        CS_TRY(compare_param(reload, truth, i, json_object_get(params, reload->layer.module.slots[i].name), &golden->arena));
+        CS_TRY(compare_param(reload, truth, i, json_object_get(params, reload->layer.module.slots[i].name),
+                             &golden->arena));
     return CS_OK;
 }
 

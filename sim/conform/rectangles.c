@@ -93,7 +93,8 @@ struct source {
 /* Captures leave out ".weight" of a tensor for both halves. */
 static bool is_kind(const struct cs_golden_tensor *tensor, const char *kind) {
     size_t length = strlen(kind);
-    return strncmp(tensor->kind, kind, length) == 0 && (!tensor->kind[length] || cs_text_equal(tensor->kind + length, ".weight"));
+    return strncmp(tensor->kind, kind, length) == 0 &&
+           (!tensor->kind[length] || cs_text_equal(tensor->kind + length, ".weight"));
 }
 
 static enum cs_status find_tensor(const struct canvas *canvas, const char *kind, struct source *source) {

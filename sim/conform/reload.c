@@ -195,7 +195,9 @@ static enum cs_status attempt(struct cs_golden_case *golden, uint64_t defects) {
     return status;
 }
 
-static enum cs_status check_sequence(struct cs_golden_case *golden) { return cs_golden_try_defect(golden, CS_DEFECT_STREAMED_PADDED_SPLIT, attempt); }
+static enum cs_status check_sequence(struct cs_golden_case *golden) {
+    return cs_golden_try_defect(golden, CS_DEFECT_STREAMED_PADDED_SPLIT, attempt);
+}
 
 /* ---- the file ---- */
 

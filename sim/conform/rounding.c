@@ -32,12 +32,14 @@ static const struct table *find_table(const char *name, size_t length) {
 static enum cs_status compare_pair(const struct cs_sizes *resolved, const int64_t expected[2]) {
     CS_REQUIRE(resolved->hidden == expected[0] && resolved->intermediate == expected[1], CS_BAD_VALUE,
                "H %" PRId64 ", I %" PRId64 ": expected %" PRId64 ", %" PRId64 ", got %" PRId64 ", %" PRId64,
-               resolved->hidden_u, resolved->intermediate_full, expected[0], expected[1], resolved->hidden, resolved->intermediate);
+               resolved->hidden_u, resolved->intermediate_full, expected[0], expected[1], resolved->hidden,
+               resolved->intermediate);
     return CS_OK;
 }
 
 /* By the row of the back end, which speaks of CUDA, and for MXFP4 by the table of every platform. */
-static enum cs_status check_pair(const struct table *table, const char *name, const int64_t sizes[2], const int64_t expected[2]) {
+static enum cs_status check_pair(const struct table *table, const char *name, const int64_t sizes[2],
+                                 const int64_t expected[2]) {
     struct cs_sizes resolved = {
         .experts_global = 1, .experts = 1, .hidden_u = sizes[0], .intermediate_full = sizes[1], .tp = 1, .ep = 1};
     if (table->platform == CS_CUDA) {
@@ -76,7 +78,9 @@ void cs_golden_judge_rounding(struct cs_conform_run *run, const char *file, cons
     json_object_foreach((json_t *)root, table_name, table) {
         json_object_foreach((json_t *)table, backend, row) {
             const char *id = cs_arena_format(arena, "%s/%s", table_name, backend);
-            if (id) cs_golden_judge(run, file, id, row, grid, find_table(table_name, strlen(table_name)) ? check_row : NULL);
+            if (id)
+                cs_golden_judge(run, file, id, row, grid,
+                                find_table(table_name, strlen(table_name)) ? check_row : NULL);
         }
     }
 }

@@ -110,7 +110,8 @@ static enum cs_status choose_cdna4(struct cs_arena *arena, const json_t *params,
 static enum cs_status choose_hopper_scale(struct cs_arena *arena, const json_t *params, struct chain *chain) {
     int64_t warps;
     CS_TRY(cs_golden_integer(params, "num_warps", &warps));
-    CS_TRY(append_variant(chain, "hopper_scale", cs_arena_format(arena, "M/%" PRId64 " 2 %" PRId64 " 2 8 K/2 2", 32 * warps, warps)));
+    CS_TRY(append_variant(chain, "hopper_scale",
+                          cs_arena_format(arena, "M/%" PRId64 " 2 %" PRId64 " 2 8 K/2 2", 32 * warps, warps)));
     if (chain->rows[0] != &chain->variant) return CS_OK;
     chain->variant.pad = cs_arena_format(arena, "%" PRId64 " 2", 32 * warps);
     CS_REQUIRE(chain->variant.pad, CS_NO_MEMORY, "no memory for a view");

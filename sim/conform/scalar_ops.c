@@ -40,7 +40,11 @@ static enum cs_status refine_block(const int32_t *in, int32_t *out) {
 
 /* bn, bk, I, tp, H, ep, LoRA, bias → 1 (whole blocks), 0 (nothing) or −1 (refused); I of a rank; the flag. */
 static enum cs_status pad_shard(const int32_t *in, int32_t *out) {
-    struct cs_sizes sizes = {.block = {in[0], in[1]}, .intermediate_full = in[2], .tp = in[3], .hidden = in[4], .ep = in[5],
+    struct cs_sizes sizes = {.block = {in[0], in[1]},
+                             .intermediate_full = in[2],
+                             .tp = in[3],
+                             .hidden = in[4],
+                             .ep = in[5],
                              .options = CS_NAMED_BACKEND | (in[6] ? CS_WITH_LORA : 0u) | (in[7] ? CS_WITH_BIAS : 0u)};
     sizes.intermediate = sizes.intermediate_full / sizes.tp;
     enum cs_status status = cs_round_fp8_block(&sizes);
@@ -115,12 +119,16 @@ static enum cs_status find_permutation(void *context, const char *name, const js
 /* ---- rounded sizes, for every back end of a list ---- */
 
 static enum cs_status mxfp4_rounding(const json_t *row, struct cs_sizes *sizes) {
-    static const struct { const char *name; enum cs_platform platform; } platforms[] = {
-        {"cuda", CS_CUDA}, {"rocm_gfx942", CS_CDNA3}, {"rocm_gfx950", CS_CDNA4}, {"xpu", CS_XPU}};
-    const char *platform = json_string_value(json_array_get(row, 0)), *backend = json_string_value(json_array_get(row, 1));
+    static const struct {
+        const char *name;
+        enum cs_platform platform;
+    } platforms[] = {{"cuda", CS_CUDA}, {"rocm_gfx942", CS_CDNA3}, {"rocm_gfx950", CS_CDNA4}, {"xpu", CS_XPU}};
+    const char *platform = json_string_value(json_array_get(row, 0)),
+               *backend = json_string_value(json_array_get(row, 1));
     for (size_t i = 0; i < CS_COUNT(platforms) && backend; i++) {
         if (!platform || !cs_text_equal(platforms[i].name, platform)) continue;
-        struct cs_rounding rounding = cs_mxfp4_rounding(backend, platforms[i].platform, json_string_value(json_array_get(row, 2)));
+        struct cs_rounding rounding =
+            cs_mxfp4_rounding(backend, platforms[i].platform, json_string_value(json_array_get(row, 2)));
         return cs_sizes_resolve(sizes, &rounding);
     }
     return cs_fail(CS_BAD_FILE, "golden file: a row names no platform and back end that we know");
@@ -128,13 +136,16 @@ static enum cs_status mxfp4_rounding(const json_t *row, struct cs_sizes *sizes) 
 
 static enum cs_status unquantized_rounding(const json_t *row, struct cs_sizes *sizes) {
     const struct cs_method *method = cs_method_by_name("unquantized");
-    const struct cs_backend *backend = method && json_is_string(row) ? cs_backend_by_name(method, json_string_value(row)) : NULL;
-    CS_REQUIRE(backend, CS_BAD_VALUE, "unquantized has no back end \"%s\"", json_is_string(row) ? json_string_value(row) : "");
+    const struct cs_backend *backend =
+        method && json_is_string(row) ? cs_backend_by_name(method, json_string_value(row)) : NULL;
+    CS_REQUIRE(backend, CS_BAD_VALUE, "unquantized has no back end \"%s\"",
+               json_is_string(row) ? json_string_value(row) : "");
     return cs_sizes_for_backend(sizes, backend, false);
 }
 
 static enum cs_status round_row(bool is_mxfp4, const json_t *row, const int32_t *in, int32_t *out) {
-    struct cs_sizes sizes = {.hidden_u = in[0], .intermediate_full = in[1], .experts_global = 1, .experts = 1, .tp = 1, .ep = 1};
+    struct cs_sizes sizes = {
+        .hidden_u = in[0], .intermediate_full = in[1], .experts_global = 1, .experts = 1, .tp = 1, .ep = 1};
     CS_TRY(is_mxfp4 ? mxfp4_rounding(row, &sizes) : unquantized_rounding(row, &sizes));
     out[0] = (int32_t)sizes.hidden, out[1] = (int32_t)sizes.intermediate;
     return CS_OK;
@@ -157,7 +168,8 @@ static enum cs_status find_rounded(void *context, const char *name, const json_t
     CS_REQUIRE(pairs && results, CS_NO_MEMORY, "no memory for %zu sizes", n * n_rows);
     memcpy(pairs, in.data, n * sizeof *pairs);
     for (size_t r = 0; r < n_rows; r++)
-        for (size_t i = 0; i < n; i++) CS_TRY(round_row(is_mxfp4, json_array_get(rows, r), pairs[i], results[r * n + i]));
+        for (size_t i = 0; i < n; i++)
+            CS_TRY(round_row(is_mxfp4, json_array_get(rows, r), pairs[i], results[r * n + i]));
     *bytes = (struct cs_bytes){n * n_rows * sizeof *results, (const unsigned char *)results};
     return CS_OK;
 }
@@ -192,8 +204,8 @@ static enum cs_status kv_table(const struct job *job, struct kv_table *table) {
     CS_TRY(cs_kv_rule_parse(dtype, json_is_true(json_object_get(job->params, "fnuz")), &rule));
     CS_TRY(cs_bytes_of_entry(job->file, "in.k_v_q_prob", &in));
     table->rows = in.size / sizeof(float) / KV_IN;
-    float *loaded = CS_NEW_ARRAY(&job->golden->arena, float, table->rows * KV_IN + 1);
-    table->scales = CS_NEW_ARRAY(&job->golden->arena, float, table->rows * KV_OUT + 1);
+    float *loaded = CS_NEW_ARRAY(&job->golden->arena, float, table->rows *KV_IN + 1);
+    table->scales = CS_NEW_ARRAY(&job->golden->arena, float, table->rows *KV_OUT + 1);
     table->refused = CS_NEW_ARRAY(&job->golden->arena, int32_t, table->rows + 1);
     CS_REQUIRE(loaded && table->scales && table->refused, CS_NO_MEMORY, "no memory for %zu rows", table->rows);
     memcpy(loaded, in.data, table->rows * KV_IN * sizeof *loaded);

@@ -146,7 +146,8 @@ static enum cs_status read_spec(const json_t *json, struct cs_tensor_spec *spec)
     const char *name, *dtype;
     CS_TRY(cs_golden_text(json, "name", &name));
     CS_TRY(cs_golden_text(json, "logical_dtype", &dtype));
-    CS_REQUIRE(strncmp(name, "in.", 3) == 0, CS_BAD_FILE, "golden file: input \"%s\" does not start with \"in.\"", name);
+    CS_REQUIRE(strncmp(name, "in.", 3) == 0, CS_BAD_FILE, "golden file: input \"%s\" does not start with \"in.\"",
+               name);
     *spec = (struct cs_tensor_spec){.name = param_of(name + 3), .weight_loader_numel = -1};
     CS_TRY(cs_dtype_parse(dtype, &spec->dtype));
     return cs_golden_shape(json, "shape", &spec->ndim, spec->shape);
@@ -182,7 +183,8 @@ static bool is_false(const json_t *params, const char *key) { return json_is_fal
 /* Facts that the parameters of a case state. */
 static unsigned stated_facts(const json_t *params) {
     unsigned facts = 0;
-    if (!is_false(params, "gated") && !is_false(params, "is_act_and_mul") && integer_or(params, "shards", 2) == 2) facts |= CS_FACT_GATED;
+    if (!is_false(params, "gated") && !is_false(params, "is_act_and_mul") && integer_or(params, "shards", 2) == 2)
+        facts |= CS_FACT_GATED;
     if (is_true(params, "is_a_8bit")) facts |= CS_FACT_A8;
     if (is_true(params, "use_ue8m0")) facts |= CS_FACT_UE8M0;
     const char *mode = cs_golden_string(params, "mode");
@@ -190,12 +192,14 @@ static unsigned stated_facts(const json_t *params) {
     return facts;
 }
 
-/* Marlin: what groups and sizes mean. Upstream compares w13's group with the unpadded I where weights are integers, with H elsewhere. */
+/* Marlin: what groups and sizes mean. Upstream compares w13's group with the unpadded I where weights are integers,
+ * with H elsewhere. */
 static unsigned marlin_facts(const struct job *job, struct cs_post_load *run) {
     const json_t *params = job->params;
     const char *mode = cs_golden_string(params, "mode");
     bool is_a8 = is_true(params, "is_a_8bit"), is_integer = json_object_get(params, "num_bits");
-    int64_t hidden = integer_or(params, "H", 0), intermediate = integer_or(params, "I", 0), group = integer_or(params, "group_size", 0);
+    int64_t hidden = integer_or(params, "H", 0), intermediate = integer_or(params, "I", 0),
+            group = integer_or(params, "group_size", 0);
     if (mode && strncmp(mode, "block", 5) == 0) group = strtoll(mode + 5, NULL, 10);
     run->block[0] = run->block[1] = mode && group ? group : 0;
     if (is_integer && group > 0) run->block[1] = group;
@@ -220,7 +224,9 @@ static unsigned facts_of(const struct job *job) {
     for (size_t i = 0; i < job->layer.module.n_slots; i++) {
         enum cs_dtype dtype = job->layer.module.slots[i].param->view.dtype;
         if (dtype == CS_F16) facts |= CS_FACT_HALF;
-        if (cs_text_equal(job->layer.module.slots[i].name, "w13_weight_scale") && job->layer.module.slots[i].param->view.ndim == 2) facts |= CS_FACT_FLAT;
+        if (cs_text_equal(job->layer.module.slots[i].name, "w13_weight_scale") &&
+            job->layer.module.slots[i].param->view.ndim == 2)
+            facts |= CS_FACT_FLAT;
         if (dtype == CS_E8M0) facts |= CS_FACT_E8M0;
         if (cs_text_equal(job->layer.module.slots[i].name, "w13_qzeros")) facts |= CS_FACT_ZERO_POINT;
         if (cs_text_equal(job->layer.module.slots[i].name, "w13_bias")) facts |= CS_FACT_BIAS;
@@ -237,8 +243,8 @@ static enum cs_status has_layout(const char *name, const json_t *output, const s
     int64_t shape[CS_NDIM];
     CS_TRY(cs_golden_text(output, "logical_dtype", &dtype));
     CS_TRY(cs_golden_shape(output, "shape", &ndim, shape));
-    CS_REQUIRE(cs_text_equal(dtype, cs_dtype_torch(view->dtype)), CS_BAD_TYPE, "%s: expected dtype %s, got %s", name, dtype,
-               cs_dtype_torch(view->dtype));
+    CS_REQUIRE(cs_text_equal(dtype, cs_dtype_torch(view->dtype)), CS_BAD_TYPE, "%s: expected dtype %s, got %s", name,
+               dtype, cs_dtype_torch(view->dtype));
     bool is_same = ndim == view->ndim;
     for (int d = 0; d < ndim && is_same; d++) is_same = shape[d] == view->shape[d];
     CS_REQUIRE(is_same, CS_BAD_SHAPE, "%s: got %s, which is not the expected shape", name, cs_view_text(view, text));
@@ -262,7 +268,8 @@ static enum cs_status widen(struct cs_arena *arena, struct cs_bytes *bytes) {
 static enum cs_status find_output(void *context, const char *name, const json_t *output, struct cs_bytes *bytes) {
     struct job *job = context;
     struct cs_view view;
-    CS_REQUIRE(strncmp(name, "out.", 4) == 0, CS_BAD_FILE, "golden file: output \"%s\" does not start with \"out.\"", name);
+    CS_REQUIRE(strncmp(name, "out.", 4) == 0, CS_BAD_FILE, "golden file: output \"%s\" does not start with \"out.\"",
+               name);
     CS_TRY(cs_steps_value(&job->run, param_of(name + 4), &view));
     CS_TRY(has_layout(name, output, &view));
     CS_TRY(cs_bytes_of_view(&job->golden->arena, job->golden->device, &view, bytes));
@@ -349,7 +356,8 @@ static enum cs_status try_table(struct cs_golden_case *golden, unsigned facts) {
 /* Cases whose bytes are a CPU's say so: tests/golden/README.md. */
 static bool is_of_cpu(const struct cs_golden_case *golden) {
     const json_t *same = json_object_get(json_object_get(golden->json, "params"), "same_with_reciprocal_multiply");
-    return strstr(golden->id, "merge_discriminating_") || strstr(golden->id, "merge_f32scales_cpu_") || json_is_false(same);
+    return strstr(golden->id, "merge_discriminating_") || strstr(golden->id, "merge_f32scales_cpu_") ||
+           json_is_false(same);
 }
 
 static enum cs_status check_table(struct cs_golden_case *golden) {

@@ -53,10 +53,11 @@ struct cs_plan {
     const uint8_t *word;
 };
 
-/* Composes `n` layouts over a matrix [rows, columns] of elements `bits` wide into one plan. CS_BAD_SHAPE names the layout,
- * the extent and the divisor when a view does not divide; CS_BAD_VALUE the malformed word of a layout; CS_UNSUPPORTED when
- * two layouts do not compose (extents that cross, such as halves of 192 rows and tiles of 128): run them one by one then.
- * Each layout sees the padded matrix of the one before it; `word` is allowed in the last one only. */
+/* Composes `n` layouts over a matrix [rows, columns] of elements `bits` wide into one plan. CS_BAD_SHAPE names the
+ * layout, the extent and the divisor when a view does not divide; CS_BAD_VALUE the malformed word of a layout;
+ * CS_UNSUPPORTED when two layouts do not compose (extents that cross, such as halves of 192 rows and tiles of 128): run
+ * them one by one then. Each layout sees the padded matrix of the one before it; `word` is allowed in the last one
+ * only. */
 enum cs_status cs_plan_compose(struct cs_plan *plan, const struct cs_layout *const *chain, size_t n, int bits,
                                int64_t rows, int64_t columns);
 /* Source element (row-major in the source matrix) of destination element `index`, or -1 for a padding element. With
@@ -65,12 +66,15 @@ int64_t cs_plan_source(const struct cs_plan *plan, int64_t index);
 
 /* ---- arithmetic is data too ----
  *
- * A program computes each element of a tensor from the elements of others, in one pass: a 32-bit accumulator goes through
- * its instructions in order. Numbers are f32; every operation rounds once, to nearest even, and nothing is fused or
- * reordered. An operand of a floating dtype is read as its f32 value, one of an integer dtype as its bits (signed ones
- * extended). The result is rounded to the destination's dtype, or its low bits are kept when that is no floating one.
+ * A program computes each element of a tensor from the elements of others, in one pass: a 32-bit accumulator goes
+ * through its instructions in order. Numbers are f32; every operation rounds once, to nearest even, and nothing is
+ * fused or reordered. An operand of a floating dtype is read as its f32 value, one of an integer dtype as its bits
+ * (signed ones extended). The result is rounded to the destination's dtype, or its low bits are kept when that is no
+ * floating one.
  *
- * In text, words from left to right: "w13_weight as f16 * old as f16 / new min 448 max -448". The first word is loaded. */
+ * In text, words from left to right: "w13_weight as f16 * old as f16 / new min 448 max -448". The first word is loaded.
+ */
+/* clang-format off */
 #define CS_CODES(X)                                                                                                    \
     X(LOAD,     "load",       VALUE)   /* x := v */                                                                    \
     X(ADD,      "+",          VALUE)                                                                                   \
@@ -101,6 +105,7 @@ int64_t cs_plan_source(const struct cs_plan *plan, int64_t index);
     X(LEAST,    "least",      BITS)    /* the smaller one, unsigned */                                                 \
     X(MOST,     "most",       BITS)                                                                                    \
     X(DROP,     "drop",       BITS)    /* 0 for these bits */
+/* clang-format on */
 
 enum cs_code {
 #define X(id, word, argument) CS_CODE_##id,
@@ -132,8 +137,8 @@ struct cs_program {
     struct cs_instruction instruction[CS_PROGRAM_LENGTH];
 };
 
-/* Fills the instructions; each name becomes the next operand, and `names` says which (slices of the text; one name twice
- * is one operand). The caller fills shape and operands. CS_BAD_VALUE names the word. */
+/* Fills the instructions; each name becomes the next operand, and `names` says which (slices of the text; one name
+ * twice is one operand). The caller fills shape and operands. CS_BAD_VALUE names the word. */
 struct cs_program_name {
     const char *start;
     size_t length;
@@ -175,8 +180,8 @@ struct cs_device {
     enum cs_status (*copy)(const struct cs_device *device, const struct cs_view *destination,
                            const struct cs_view *source);
     /* Strided copy that changes the dtype by value, as torch's copy_ does on a CPU: through f32, to nearest even; e4m3
-     * saturates; integers truncate to 64 bits and wrap; e8m0 takes the rounded exponent. NaN: f32 → bf16 0xFFFF, other →
-     * bf16 0x7FC0; bf16 → f32 is a shift; e4m3 → f32 0x7FF00000 with its sign, e8m0 → f32 0x7F800001. No e2m1. */
+     * saturates; integers truncate to 64 bits and wrap; e8m0 takes the rounded exponent. NaN: f32 → bf16 0xFFFF, other
+     * → bf16 0x7FC0; bf16 → f32 is a shift; e4m3 → f32 0x7FF00000 with its sign, e8m0 → f32 0x7F800001. No e2m1. */
     enum cs_status (*convert)(const struct cs_device *device, const struct cs_view *destination,
                               const struct cs_view *source);
     /* A batch of strided regions, in many tensors, in one call. */
@@ -187,25 +192,27 @@ struct cs_device {
     /* Bitwise; same shape, same width. */
     enum cs_status (*compare)(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
                               struct cs_difference *difference);
-    /* Sum over w of mix64(word w + w * CS_DIGEST_STEP), modulo 2^64: word w = bytes 8w … 8w+7 of the elements in row-major order,
-     * gaps left out, zeros after the end; plus mix64 of the number of bytes. */
+    /* Sum over w of mix64(word w + w * CS_DIGEST_STEP), modulo 2^64: word w = bytes 8w … 8w+7 of the elements in
+     * row-major order, gaps left out, zeros after the end; plus mix64 of the number of bytes. */
     enum cs_status (*digest)(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
-    /* A graph: remembers the addresses of n MEMORY views, and reads them again later, whatever lies there by then. A replay
-     * gives one digest for each view; results are poisoned first. The memory must not have gone back to the device. */
+    /* A graph: remembers the addresses of n MEMORY views, and reads them again later, whatever lies there by then. A
+     * replay gives one digest for each view; results are poisoned first. The memory must not have gone back to the
+     * device. */
     enum cs_status (*capture)(const struct cs_device *device, const struct cs_view *views, size_t n, void **graph);
     enum cs_status (*replay)(const struct cs_device *device, void *graph, uint64_t *digests);
     void (*forget)(const struct cs_device *device, void *graph);
     /* destination := the program's result; of its shape. */
     enum cs_status (*map)(const struct cs_device *device, const struct cs_program *program,
                           const struct cs_view *destination);
-    /* Element j of the destination := the largest result among the indices i with i / block == j; NaN (bf16: 0x7FC0) when one is. */
+    /* Element j of the destination := the largest result among the indices i with i / block == j; NaN (bf16: 0x7FC0)
+     * when one is. */
     enum cs_status (*maximum)(const struct cs_device *device, const struct cs_program *program,
                               const struct cs_operand *destination);
 };
 
-/* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value, u8 and e8m0 included. Same
- * shape, else CS_BAD_SHAPE. Views of one storage must be the same or not overlap. Reading META is CS_UNSUPPORTED, as torch
- * says NotImplementedError; so is writing an expanded view (stride 0). */
+/* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value, u8 and e8m0 included.
+ * Same shape, else CS_BAD_SHAPE. Views of one storage must be the same or not overlap. Reading META is CS_UNSUPPORTED,
+ * as torch says NotImplementedError; so is writing an expanded view (stride 0). */
 enum cs_status cs_device_copy(const struct cs_device *device, const struct cs_view *destination,
                               const struct cs_view *source);
 enum cs_status cs_device_fill(const struct cs_device *device, const struct cs_fill *fills, size_t n);

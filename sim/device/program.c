@@ -61,14 +61,16 @@ static enum cs_status operand_of(const struct cs_program_name *word, struct cs_p
             return CS_OK;
         }
     CS_REQUIRE(word->length > 0, CS_BAD_VALUE, "a program ends where an operand should stand");
-    CS_REQUIRE(program->n_operands < CS_PROGRAM_OPERANDS, CS_BAD_VALUE, "a program has more than %d operands", CS_PROGRAM_OPERANDS);
+    CS_REQUIRE(program->n_operands < CS_PROGRAM_OPERANDS, CS_BAD_VALUE, "a program has more than %d operands",
+               CS_PROGRAM_OPERANDS);
     *operand = (int)program->n_operands;
     names[program->n_operands++] = *word;
     return CS_OK;
 }
 
-static enum cs_status argument_of(const struct cs_program_name *word, enum argument argument, struct cs_program *program,
-                                  struct cs_program_name *names, struct cs_instruction *instruction) {
+static enum cs_status argument_of(const struct cs_program_name *word, enum argument argument,
+                                  struct cs_program *program, struct cs_program_name *names,
+                                  struct cs_instruction *instruction) {
     char name[16] = "";
     if (argument == DTYPE) {
         if (word->length < sizeof name) memcpy(name, word->start, word->length);
@@ -86,10 +88,12 @@ enum cs_status cs_program_parse(const char *text, struct cs_program *program, st
             CS_TRY(code_of(&word, &code));
             if (codes[code].argument != NOTHING) word = next_word(&text);
         }
-        CS_REQUIRE(program->n_instructions < CS_PROGRAM_LENGTH, CS_BAD_VALUE, "a program has more than %d instructions", CS_PROGRAM_LENGTH);
+        CS_REQUIRE(program->n_instructions < CS_PROGRAM_LENGTH, CS_BAD_VALUE, "a program has more than %d instructions",
+                   CS_PROGRAM_LENGTH);
         struct cs_instruction *instruction = &program->instruction[program->n_instructions++];
         *instruction = (struct cs_instruction){.code = code, .operand = -1};
-        if (codes[code].argument != NOTHING) CS_TRY(argument_of(&word, codes[code].argument, program, names, instruction));
+        if (codes[code].argument != NOTHING)
+            CS_TRY(argument_of(&word, codes[code].argument, program, names, instruction));
     }
     CS_REQUIRE(program->n_instructions > 0, CS_BAD_VALUE, "a program is empty");
     return CS_OK;
@@ -107,7 +111,8 @@ static enum cs_status check_operand(const struct cs_program *program, const stru
     CS_REQUIRE(view->ndim == program->ndim, CS_BAD_SHAPE, "a program over %d dimensions cannot use %s", program->ndim,
                cs_view_text(view, text));
     for (int d = 0; d < program->ndim; d++)
-        CS_REQUIRE(operand->block[d] > 0 && blocks(program->shape[d], operand->block[d]) == view->shape[d], CS_BAD_SHAPE,
+        CS_REQUIRE(operand->block[d] > 0 && blocks(program->shape[d], operand->block[d]) == view->shape[d],
+                   CS_BAD_SHAPE,
                    "a program over %" PRId64 " elements of dimension %d cannot use blocks of %" PRId64 " of %s",
                    program->shape[d], d, operand->block[d], cs_view_text(view, text));
     return CS_OK;
@@ -127,10 +132,12 @@ static enum cs_status check_reads(const struct cs_program *program, const struct
     for (size_t i = 0; i < program->n_operands; i++) {
         const struct cs_view *view = &program->operand[i].view;
         CS_REQUIRE(is_stored(view), CS_UNSUPPORTED, "a program reads memory only: copy the operand first");
-        CS_REQUIRE(cs_dtype_bits(view->dtype) <= 32, CS_UNSUPPORTED, "a program does not read %s", cs_dtype_name(view->dtype));
+        CS_REQUIRE(cs_dtype_bits(view->dtype) <= 32, CS_UNSUPPORTED, "a program does not read %s",
+                   cs_dtype_name(view->dtype));
         CS_TRY(check_operand(program, &program->operand[i]));
         CS_REQUIRE(cs_view_same_place(view, destination) || !overlap(view, destination), CS_INTERNAL,
-                   "a program cannot read and write %s at once", destination->storage->label ? destination->storage->label : "a tensor");
+                   "a program cannot read and write %s at once",
+                   destination->storage->label ? destination->storage->label : "a tensor");
     }
     return CS_OK;
 }
@@ -139,8 +146,10 @@ static enum cs_status check_program(const struct cs_program *program, const stru
     const struct cs_view *view = &destination->view;
     CS_REQUIRE(program->ndim > 0, CS_BAD_SHAPE, "a program needs a dimension");
     CS_REQUIRE(view->storage && view->storage->kind == CS_STORAGE_MEMORY, CS_INTERNAL, "a program's result is memory");
-    CS_REQUIRE(cs_dtype_bits(view->dtype) <= 32, CS_UNSUPPORTED, "a program does not write %s", cs_dtype_name(view->dtype));
-    CS_REQUIRE(cs_dtype_bits(view->dtype) >= 8 || (cs_view_is_contiguous(view) && view->shape[view->ndim - 1] % 2 == 0 && view->offset % 2 == 0),
+    CS_REQUIRE(cs_dtype_bits(view->dtype) <= 32, CS_UNSUPPORTED, "a program does not write %s",
+               cs_dtype_name(view->dtype));
+    CS_REQUIRE(cs_dtype_bits(view->dtype) >= 8 ||
+                   (cs_view_is_contiguous(view) && view->shape[view->ndim - 1] % 2 == 0 && view->offset % 2 == 0),
                CS_BAD_SHAPE, "a program writes rows of whole bytes");
     CS_TRY(check_operand(program, destination));
     return check_reads(program, view);

@@ -1,10 +1,11 @@
-/* A fresh server: create_weights, load, fill, post-load; and the same for a server that was built on the meta device and
- * then given a finished server's tensors (weight cache). */
+/* A fresh server: create_weights, load, fill, post-load; and the same for a server that was built on the meta device
+ * and then given a finished server's tensors (weight cache). */
 #include "sim/driver/drivers.h"
 
 static enum cs_status begin(struct cs_rank *rank) {
     rank->allocator.phase = CS_PHASE_COLD;
-    for (size_t m = 0; m < rank->n_modules; m++) CS_TRY(cs_module_create(rank, &rank->modules[m], &rank->spec->modules[m], false));
+    for (size_t m = 0; m < rank->n_modules; m++)
+        CS_TRY(cs_module_create(rank, &rank->modules[m], &rank->spec->modules[m], false));
     return CS_OK;
 }
 
@@ -20,7 +21,8 @@ static enum cs_status materialize_module(struct cs_module *module) {
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
     struct cs_module *module = call->module;
     struct cs_slot *slot = cs_module_slot(module, param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index, module->spec->name, param, call->tensor);
+    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
+               module->spec->name, param, call->tensor);
     CS_TRY(materialize_module(module));
     call->param = slot->param;
     CS_TRY(cs_load(call));
@@ -33,14 +35,15 @@ static enum cs_status finish(struct cs_rank *rank) {
     for (size_t m = 0; m < rank->n_modules; m++) {
         struct cs_module *module = &rank->modules[m];
         CS_TRY(materialize_module(module));
-        if (!module->is_processed) CS_TRY(cs_process(module)); /* what loading already processed is not filled again (R2.4) */
+        if (!module->is_processed)
+            CS_TRY(cs_process(module)); /* what loading already processed is not filled again (R2.4) */
         cs_rank_sweep(rank);
     }
     return CS_OK;
 }
 
-/* The records stay with the server that loaded; a model built on meta records 0 for every parameter (R2.2), and its layerwise reload would
- * restore to meta (found: F23). */
+/* The records stay with the server that loaded; a model built on meta records 0 for every parameter (R2.2), and its
+ * layerwise reload would restore to meta (found: F23). */
 static enum cs_status finish_on_meta(struct cs_rank *rank) {
     CS_TRY(finish(rank));
     rank->is_restored_on_meta = true;
@@ -55,6 +58,7 @@ static enum cs_status finish_on_meta(struct cs_rank *rank) {
     return CS_OK;
 }
 
+/* clang-format off */
 const struct cs_driver cs_driver_cold_start = {
     .name = "cold_start", .text = "a fresh server: create weights, load, fill, post-load", .is_start = true, .begin = begin, .load = load, .finish = finish,
 };
@@ -62,3 +66,4 @@ const struct cs_driver cs_driver_meta_build = {
     .name = "meta_build", .text = "a server built on the meta device, tensors of a finished one attached", .is_start = true,
     .begin = begin, .load = load, .finish = finish_on_meta,
 };
+/* clang-format on */

@@ -1,7 +1,8 @@
 /* Direct reload, in place. Source: reference pull requests (not released).
  *
- * Loaders write into the live storage through a view in checkpoint layout over the live bytes ("hosted"), so padding holds the previous
- * update's kernel bytes. Post-load results are then put where they were when the reload began. A module that receives nothing is left alone. */
+ * Loaders write into the live storage through a view in checkpoint layout over the live bytes ("hosted"), so padding
+ * holds the previous update's kernel bytes. Post-load results are then put where they were when the reload began. A
+ * module that receives nothing is left alone. */
 #include "sim/driver/drivers.h"
 
 struct place {
@@ -31,7 +32,8 @@ static enum cs_status remember(struct cs_module *module) {
     hosted->places = places;
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];
-        if (slot->kind != CS_PLAIN_TENSOR) places[hosted->n_places++] = (struct place){slot->name, slot->param, slot->param->view};
+        if (slot->kind != CS_PLAIN_TENSOR)
+            places[hosted->n_places++] = (struct place){slot->name, slot->param, slot->param->view};
     }
     module->driver = hosted;
     module->is_processed = false;
@@ -40,7 +42,9 @@ static enum cs_status remember(struct cs_module *module) {
 
 static enum cs_status begin(struct cs_rank *rank) {
     CS_REQUIRE(!rank->is_restored_on_meta, CS_REFUSED,
-               "rank %d: its weights arrived already processed (built on meta, tensors attached): direct reload has no checkpoint layout to load into", rank->index);
+               "rank %d: its weights arrived already processed (built on meta, tensors attached): direct reload has no "
+               "checkpoint layout to load into",
+               rank->index);
     rank->allocator.phase = CS_PHASE_RELOAD;
     for (size_t m = 0; m < rank->n_modules; m++) CS_TRY(remember(&rank->modules[m]));
     rank->mark_roots = mark_roots;
@@ -62,8 +66,8 @@ enum { HOST_ALIGNMENT = 16 };
 static bool can_host(const struct cs_rank *rank, const struct cs_param *live, const struct cs_view *layout) {
     size_t start = cs_view_byte_offset(&live->view), element = (size_t)cs_dtype_bits(layout->dtype) / 8;
     return live->view.storage->kind == CS_STORAGE_MEMORY && cs_view_numel(&live->view) > 0 &&
-           cs_view_span_bytes(&live->view) >= cs_view_span_bytes(layout) && start % HOST_ALIGNMENT == 0 && (element == 0 || start % element == 0) &&
-           !shares_storage(rank, live);
+           cs_view_span_bytes(&live->view) >= cs_view_span_bytes(layout) && start % HOST_ALIGNMENT == 0 &&
+           (element == 0 || start % element == 0) && !shares_storage(rank, live);
 }
 
 static enum cs_status host(struct cs_module *module, const struct cs_tensor_spec *spec) {
@@ -71,7 +75,8 @@ static enum cs_status host(struct cs_module *module, const struct cs_tensor_spec
     if (!slot || slot->kind != CS_PARAMETER) return CS_OK;
     struct cs_view layout;
     CS_TRY(cs_view_make(&layout, NULL, spec->dtype, spec->ndim, spec->shape));
-    if (!can_host(module->rank, slot->param, &layout)) return cs_rank_allocate(module->rank, &layout, spec->name, &slot->param->view);
+    if (!can_host(module->rank, slot->param, &layout))
+        return cs_rank_allocate(module->rank, &layout, spec->name, &slot->param->view);
     layout.storage = slot->param->view.storage;
     int bits = cs_dtype_bits(spec->dtype);
     layout.offset = (int64_t)cs_view_byte_offset(&slot->param->view) * 8 / bits;
@@ -86,7 +91,8 @@ static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, cons
         for (size_t i = 0; i < module->spec->n_tensors; i++) CS_TRY(host(module, &module->spec->tensors[i]));
     hosted->is_touched = true;
     struct cs_slot *slot = cs_module_slot(module, param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index, module->spec->name, param, call->tensor);
+    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
+               module->spec->name, param, call->tensor);
     call->param = slot->param;
     return cs_load(call);
 }
@@ -115,9 +121,11 @@ static enum cs_status finish_module(struct cs_module *module) {
     for (size_t i = 0; i < hosted->n_places; i++) {
         const struct place *place = &hosted->places[i];
         struct cs_slot *slot = cs_module_slot(module, place->name);
-        CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s.%s is gone after post-load: restart the server", module->spec->name, place->name);
+        CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s.%s is gone after post-load: restart the server",
+                   module->spec->name, place->name);
         enum cs_status status = put_back(module->rank, place, slot->param);
-        CS_REQUIRE(status == CS_OK, status, "rank %d: %s: %s", module->rank->index, module->spec->name, cs_error_text());
+        CS_REQUIRE(status == CS_OK, status, "rank %d: %s: %s", module->rank->index, module->spec->name,
+                   cs_error_text());
     }
     module->driver = NULL;
     return CS_OK;
@@ -132,6 +140,8 @@ static enum cs_status finish(struct cs_rank *rank) {
     return CS_OK;
 }
 
+/* clang-format off */
 const struct cs_driver cs_driver_direct = {
     .name = "direct", .text = "in place: hosted loads, post-load, results put back at the same address", .begin = begin, .load = load, .finish = finish,
 };
+/* clang-format on */

@@ -1,7 +1,8 @@
 #include "sim/driver/drivers.h"
 
 /* Sorted by name. */
-const struct cs_driver *const cs_drivers[] = {&cs_driver_cold_start, &cs_driver_direct, &cs_driver_layerwise, &cs_driver_meta_build};
+const struct cs_driver *const cs_drivers[] = {&cs_driver_cold_start, &cs_driver_direct, &cs_driver_layerwise,
+                                              &cs_driver_meta_build};
 const size_t cs_n_drivers = CS_COUNT(cs_drivers);
 
 const struct cs_driver *cs_driver_by_name(const char *name) {
@@ -13,19 +14,26 @@ const struct cs_driver *cs_driver_by_name(const char *name) {
 enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param) {
     CS_TRY(cs_rank_allocate(rank, &param->view, param->name, &param->view));
     if (rank->has_prefill) {
-        struct cs_fill fill = {.view = {.storage = param->view.storage, .dtype = CS_U8, .ndim = 1,
-                                        .shape = {(int64_t)param->view.storage->bytes}, .stride = {1}}, .bits = rank->prefill};
+        struct cs_fill fill = {.view = {.storage = param->view.storage,
+                                        .dtype = CS_U8,
+                                        .ndim = 1,
+                                        .shape = {(int64_t)param->view.storage->bytes},
+                                        .stride = {1}},
+                               .bits = rank->prefill};
         CS_TRY(cs_device_fill(rank->device, &fill, 1));
     }
     if (!rank->policy->on_materialize) return CS_OK;
-    cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_ZERO, .who = rank->policy->name, .what = param->name, .destination = param->view});
+    cs_log_note(rank->log,
+                &(struct cs_log_entry){
+                    .kind = CS_LOG_ZERO, .who = rank->policy->name, .what = param->name, .destination = param->view});
     return rank->policy->on_materialize(rank->device, &param->view, rank->stats);
 }
 
 enum cs_status cs_process(struct cs_module *module) {
     CS_TRY(cs_module_fill(module));
     enum cs_status status = cs_post_load(module);
-    CS_REQUIRE(status == CS_OK, status, "rank %d: post-load of %s: %s", module->rank->index, module->spec->name, cs_error_text());
+    CS_REQUIRE(status == CS_OK, status, "rank %d: post-load of %s: %s", module->rank->index, module->spec->name,
+               cs_error_text());
     module->is_processed = true;
     return CS_OK;
 }

@@ -1,5 +1,5 @@
-/* Drivers: ways to put a checkpoint into a model. A session calls, for each rank in turn: begin, load for every checkpoint
- * tensor in arrival order, finish.
+/* Drivers: ways to put a checkpoint into a model. A session calls, for each rank in turn: begin, load for every
+ * checkpoint tensor in arrival order, finish.
  *
  *   cold_start   create_weights, load, fill, post-load
  *   layerwise    released vLLM: record, meta, wrapped loaders, count, process, copy back, place, finalize

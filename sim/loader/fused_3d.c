@@ -1,7 +1,8 @@
-/* All experts in one 3-D tensor. Source: vllm fused_moe/routed_experts.py; Llama-4: models/llama4.py. As released, the experts of the checkpoint are
- * taken for physical ones (defect fused_expert_ids). */
+/* All experts in one 3-D tensor. Source: vllm fused_moe/routed_experts.py; Llama-4: models/llama4.py. As released, the
+ * experts of the checkpoint are taken for physical ones (defect fused_expert_ids). */
 #include "sim/loader/loaders.h"
 
+/* clang-format off */
 /*   tensor, shape, dtype, numbers of, parameter, split, shard, block, when */
 static const struct cs_loader_row rows[] = {
     {"gate_up_proj", "E 2*If Hu", CS_BF16, CS_BF16, "w13_weight", CS_ROWS,    CS_GATE_UP, 0, 0},
@@ -11,6 +12,7 @@ static const struct cs_loader_row transposed_rows[] = {
     {"gate_up_proj", "E Hu 2*If", CS_BF16, CS_BF16, "w13_weight", CS_ROWS,    CS_GATE_UP, 0, 0},
     {"down_proj",    "E If Hu",   CS_BF16, CS_BF16, "w2_weight",  CS_COLUMNS, CS_WHOLE,   0, 0},
 };
+/* clang-format on */
 
 static void transpose(struct cs_view *source) {
     int64_t extent = source->shape[1], stride = source->stride[1];
@@ -55,22 +57,34 @@ static enum cs_status load_llama4(struct cs_load_call *call) {
     const struct cs_rank_spec *rank = call->module->rank->spec;
     struct cs_view source = call->source;
     transpose(&source);
-    CS_REQUIRE(!rank->sizes.experts_redundant, CS_BAD_INDEX, "%s: redundant experts are outside of the checkpoint's %" PRId64, call->tensor, source.shape[0]);
+    CS_REQUIRE(!rank->sizes.experts_redundant, CS_BAD_INDEX,
+               "%s: redundant experts are outside of the checkpoint's %" PRId64, call->tensor, source.shape[0]);
     CS_TRY(cs_view_narrow(&source, 0, rank->first_expert, rank->sizes.experts));
     return load_shards(call, &source, 0);
 }
 
 const struct cs_loader cs_loader_fused_3d = {
-    .name = "fused_3d", .text = "BF16, all experts in one tensor [experts, N, K]",
-    .rows = rows, .n_rows = CS_COUNT(rows), .load = load,
+    .name = "fused_3d",
+    .text = "BF16, all experts in one tensor [experts, N, K]",
+    .rows = rows,
+    .n_rows = CS_COUNT(rows),
+    .load = load,
 };
 
 const struct cs_loader cs_loader_fused_3d_transposed = {
-    .name = "fused_3d_transposed", .text = "BF16, all experts in one tensor [experts, K, N]",
-    .rows = transposed_rows, .n_rows = CS_COUNT(transposed_rows), .load = load, .is_transposed = true,
+    .name = "fused_3d_transposed",
+    .text = "BF16, all experts in one tensor [experts, K, N]",
+    .rows = transposed_rows,
+    .n_rows = CS_COUNT(transposed_rows),
+    .load = load,
+    .is_transposed = true,
 };
 
 const struct cs_loader cs_loader_llama4 = {
-    .name = "llama4", .text = "Llama-4, all experts in one tensor [experts, K, N]",
-    .rows = transposed_rows, .n_rows = CS_COUNT(transposed_rows), .load = load_llama4, .is_transposed = true,
+    .name = "llama4",
+    .text = "Llama-4, all experts in one tensor [experts, K, N]",
+    .rows = transposed_rows,
+    .n_rows = CS_COUNT(transposed_rows),
+    .load = load_llama4,
+    .is_transposed = true,
 };

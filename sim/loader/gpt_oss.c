@@ -1,8 +1,10 @@
-/* gpt-oss loaders. Source: vllm models/gpt_oss.py and fused_moe/routed_experts.py (_load_packed_expert). Gate and up rows are interleaved, so that
- * w13 is one piece with one tail. MXFP4 splits the intermediate dimension by whole 32-blocks over the ranks (R5.2), others by I_full / tp rounded
- * up; as released, the streamed loaders split by the padded size instead (defect streamed_padded_split). */
+/* gpt-oss loaders. Source: vllm models/gpt_oss.py and fused_moe/routed_experts.py (_load_packed_expert). Gate and up
+ * rows are interleaved, so that w13 is one piece with one tail. MXFP4 splits the intermediate dimension by whole
+ * 32-blocks over the ranks (R5.2), others by I_full / tp rounded up; as released, the streamed loaders split by the
+ * padded size instead (defect streamed_padded_split). */
 #include "sim/loader/loaders.h"
 
+/* clang-format off */
 /*   tensor                          shape                dtype    as       parameter           split       shard    block when */
 static const struct cs_loader_row combined_rows[] = {
     {"gate_up_proj_blocks",          "E 2*If Hu/32 16",   CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
@@ -50,6 +52,7 @@ static const struct cs_loader_row quark_fp8_rows[] = {
     {"{expert}.gate_up_proj.input_scale",  "",            CS_F32,  CS_F32,  "w13_input_scale",   CS_SCALAR,  CS_WHOLE, 0,  CS_STATIC_INPUT},
     {"{expert}.down_proj.input_scale",     "",            CS_F32,  CS_F32,  "w2_input_scale",    CS_SCALAR,  CS_WHOLE, 0,  CS_STATIC_INPUT},
 };
+/* clang-format on */
 
 /* ---- from a checkpoint tensor to [experts, rows, columns], or [experts, rows] of a bias ---- */
 
@@ -78,20 +81,25 @@ static enum cs_status slice_blocks(const struct cs_load_call *call, struct cs_vi
 /* As released: the rank's padded extent is taken for the checkpoint's. */
 static enum cs_status slice_padded(const struct cs_load_call *call, struct cs_view *source) {
     int dim = call->row->shard_dim + 1;
-    int64_t extent = call->param->view.shape[dim], size = source->shape[dim], start = call->module->rank->spec->tp_rank * extent;
-    CS_REQUIRE(start <= size, CS_BAD_INDEX, "%s: rank %d starts at %" PRId64 " of %" PRId64 ": the streamed loader splits by the padded size (defect %s)",
+    int64_t extent = call->param->view.shape[dim], size = source->shape[dim],
+            start = call->module->rank->spec->tp_rank * extent;
+    CS_REQUIRE(start <= size, CS_BAD_INDEX,
+               "%s: rank %d starts at %" PRId64 " of %" PRId64
+               ": the streamed loader splits by the padded size (defect %s)",
                call->tensor, call->module->rank->index, start, size, cs_defect_name(CS_DEFECT_STREAMED_PADDED_SPLIT));
     return cs_view_narrow(source, dim, start, size - start < extent ? size - start : extent);
 }
 
-/* Row-parallel bias: rank 0 adds it, the others add zeros. Upstream zeroes the incoming tensor itself (found: F18; defect source_zeroed, of
- * memory that the caller still has); ours reads a zero tensor in its place. */
+/* Row-parallel bias: rank 0 adds it, the others add zeros. Upstream zeroes the incoming tensor itself (found: F18;
+ * defect source_zeroed, of memory that the caller still has); ours reads a zero tensor in its place. */
 static enum cs_status zeros_like(struct cs_load_call *call, struct cs_view *source) {
     struct cs_rank *rank = call->module->rank;
-    bool zeroes_source = cs_rank_has_defect(rank, CS_DEFECT_SOURCE_ZEROED) && source->storage->kind == CS_STORAGE_MEMORY;
+    bool zeroes_source =
+        cs_rank_has_defect(rank, CS_DEFECT_SOURCE_ZEROED) && source->storage->kind == CS_STORAGE_MEMORY;
     if (zeroes_source) return cs_device_fill(rank->device, &(struct cs_fill){.view = *source}, 1);
     const struct cs_content zero = {.kind = CS_CONTENT_ZERO, .as = source->dtype};
-    return cs_allocate_kind(&rank->allocator, CS_STORAGE_SYNTHETIC, source->storage->bytes, &zero, NULL, "zero bias", &source->storage);
+    return cs_allocate_kind(&rank->allocator, CS_STORAGE_SYNTHETIC, source->storage->bytes, &zero, NULL, "zero bias",
+                            &source->storage);
 }
 
 static enum cs_status slice(struct cs_load_call *call, struct cs_view *source, bool by_blocks) {
@@ -104,7 +112,8 @@ static enum cs_status slice(struct cs_load_call *call, struct cs_view *source, b
 static enum cs_status slice_combined(struct cs_load_call *call, struct cs_view *source) {
     *source = call->source;
     int64_t experts = call->module->rank->spec->sizes.experts_global;
-    CS_REQUIRE(source->shape[0] == experts, CS_BAD_SHAPE, "%s: has %" PRId64 " experts, the layer %" PRId64, call->tensor, source->shape[0], experts);
+    CS_REQUIRE(source->shape[0] == experts, CS_BAD_SHAPE, "%s: has %" PRId64 " experts, the layer %" PRId64,
+               call->tensor, source->shape[0], experts);
     CS_TRY(as_matrices(call, source));
     CS_TRY(cs_view_narrow(source, 0, call->module->rank->spec->first_expert, call->param->view.shape[0]));
     return slice(call, source, true);
@@ -121,8 +130,8 @@ static enum cs_status load_combined(struct cs_load_call *call) {
 static enum cs_status load_exactly(struct cs_load_call *call) {
     struct cs_view source;
     CS_TRY(slice_combined(call, &source));
-    CS_REQUIRE(cs_view_same_shape(&call->param->view, &source), CS_BAD_SHAPE, "%s: is copied whole, but %s.%s is padded", call->tensor,
-               call->module->spec->name, call->param->name);
+    CS_REQUIRE(cs_view_same_shape(&call->param->view, &source), CS_BAD_SHAPE,
+               "%s: is copied whole, but %s.%s is padded", call->tensor, call->module->spec->name, call->param->name);
     return cs_load_copy(call, &call->param->view, &source);
 }
 
@@ -144,6 +153,7 @@ static enum cs_status load_by_blocks(struct cs_load_call *call) { return load_ex
 
 #define ROWS(of) .rows = of, .n_rows = CS_COUNT(of)
 
+/* clang-format off */
 const struct cs_loader cs_loader_gpt_oss_combined = {
     .name = "gpt_oss_combined", .text = "gpt-oss MXFP4, one tensor for all experts, as published", ROWS(combined_rows), .load = load_combined,
     .keeps_parameters = true,
@@ -172,3 +182,4 @@ const struct cs_loader cs_loader_gpt_oss_quark_fp8 = {
     .name = "gpt_oss_quark_fp8", .text = "gpt-oss Quark FP8, one tensor per expert", ROWS(quark_fp8_rows), .load = load_by_blocks,
     .bypasses_counter = true, .keeps_parameters = true,
 };
+/* clang-format on */

@@ -10,21 +10,29 @@ enum cs_status cs_load(struct cs_load_call *call) {
     return call->loader->load(call);
 }
 
-/* Scales that are powers of two are kept as bytes: as they are, whatever the checkpoint calls them, or converted from other numbers. */
-static enum cs_status read_as_bytes(const struct cs_load_call *call, struct cs_view *destination, struct cs_view *source) {
+/* Scales that are powers of two are kept as bytes: as they are, whatever the checkpoint calls them, or converted from
+ * other numbers. */
+static enum cs_status read_as_bytes(const struct cs_load_call *call, struct cs_view *destination,
+                                    struct cs_view *source) {
     bool is_scale = call->row && call->row->as == CS_E8M0 && destination->dtype == CS_U8;
     if (is_scale && source->dtype == CS_E8M0) return cs_view_as(source, CS_U8);
     return is_scale && cs_dtype_is_floating(source->dtype) ? cs_view_as(destination, CS_E8M0) : CS_OK;
 }
 
 /* A sparse patch: only numbers are copied. torch has no NaN test for FP8, and integers have no NaN. */
-static enum cs_status copy_patch(const struct cs_load_call *call, const struct cs_view *destination, const struct cs_view *source) {
+static enum cs_status copy_patch(const struct cs_load_call *call, const struct cs_view *destination,
+                                 const struct cs_view *source) {
     const struct cs_device *device = call->module->rank->device;
-    CS_REQUIRE(cs_dtype_is_floating(source->dtype), CS_BAD_TYPE, "%s: integers cannot be patched: no value says that an element stays", call->tensor);
-    CS_REQUIRE(cs_dtype_bits(source->dtype) >= 16, CS_UNSUPPORTED, "%s: %s numbers cannot be tested for NaN", call->tensor, cs_dtype_name(source->dtype));
+    CS_REQUIRE(cs_dtype_is_floating(source->dtype), CS_BAD_TYPE,
+               "%s: integers cannot be patched: no value says that an element stays", call->tensor);
+    CS_REQUIRE(cs_dtype_bits(source->dtype) >= 16, CS_UNSUPPORTED, "%s: %s numbers cannot be tested for NaN",
+               call->tensor, cs_dtype_name(source->dtype));
     for (int64_t i = 0; i < cs_view_numel(source); i++) {
-        struct cs_view to = {.storage = destination->storage, .offset = cs_view_element(destination, i), .dtype = destination->dtype},
-                       from = {.storage = source->storage, .offset = cs_view_element(source, i), .dtype = source->dtype};
+        struct cs_view to = {.storage = destination->storage,
+                             .offset = cs_view_element(destination, i),
+                             .dtype = destination->dtype},
+                       from = {
+                           .storage = source->storage, .offset = cs_view_element(source, i), .dtype = source->dtype};
         unsigned char bytes[8] = {0};
         CS_TRY(cs_device_read(device, &from, bytes, (size_t)cs_dtype_bits(from.dtype) / 8));
         uint64_t bits = 0;
@@ -34,14 +42,16 @@ static enum cs_status copy_patch(const struct cs_load_call *call, const struct c
     return CS_OK;
 }
 
-enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *destination, const struct cs_view *source) {
+enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *destination,
+                            const struct cs_view *source) {
     struct cs_rank *rank = call->module->rank;
     struct cs_view to = *destination, from = *source;
     CS_TRY(read_as_bytes(call, &to, &from));
     bool is_patched = call->is_patch && to.storage->kind == CS_STORAGE_MEMORY;
     if (is_patched) return copy_patch(call, &to, &from);
     enum cs_status status = cs_rank_copy(rank, CS_LOG_LOAD, call->loader->name, call->tensor, &to, &from);
-    CS_REQUIRE(status == CS_OK, status, "rank %d: %s into %s.%s: %s", rank->index, call->tensor, call->module->spec->name, call->param->name, cs_error_text());
+    CS_REQUIRE(status == CS_OK, status, "rank %d: %s into %s.%s: %s", rank->index, call->tensor,
+               call->module->spec->name, call->param->name, cs_error_text());
     if (!call->loader->bypasses_counter) call->counted += cs_view_numel(destination);
     return CS_OK;
 }
@@ -53,22 +63,34 @@ static int64_t experts_of(const struct cs_load_call *call, const struct cs_view 
 }
 
 /* A policy that zeroes does so at once, for the experts that the call loads. */
-static enum cs_status note_zeroes(const struct cs_padding_site *site, const struct cs_region *region, const struct cs_rank *rank) {
+static enum cs_status note_zeroes(const struct cs_padding_site *site, const struct cs_region *region,
+                                  const struct cs_rank *rank) {
     struct cs_view zeroed = cs_region_view(region, &site->view);
     bool is_one_expert = site->n_experts > 1 && site->expert >= 0;
     if (is_one_expert) CS_TRY(cs_view_narrow(&zeroed, 0, site->expert, 1));
-    cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_ZERO, .who = rank->policy->name, .what = site->name, .destination = zeroed});
+    cs_log_note(rank->log,
+                &(struct cs_log_entry){
+                    .kind = CS_LOG_ZERO, .who = rank->policy->name, .what = site->name, .destination = zeroed});
     return CS_OK;
 }
 
-static enum cs_status tell_policy(struct cs_load_call *call, struct cs_param *param, const char *name, bool is_parameter, bool is_registered,
-                                  const struct cs_region *region) {
+static enum cs_status tell_policy(struct cs_load_call *call, struct cs_param *param, const char *name,
+                                  bool is_parameter, bool is_registered, const struct cs_region *region) {
     struct cs_module *module = call->module;
     struct cs_rank *rank = module->rank;
     struct cs_padding_site site = {
-        .padding = &module->padding, .device = rank->device, .stats = rank->stats, .module = module->spec->name, .name = name,
-        .view = param->view, .n_experts = experts_of(call, &param->view), .expert = call->expert, .value = param->padding_value,
-        .is_parameter = is_parameter, .is_registered = is_registered, .has_warned = &param->has_warned,
+        .padding = &module->padding,
+        .device = rank->device,
+        .stats = rank->stats,
+        .module = module->spec->name,
+        .name = name,
+        .view = param->view,
+        .n_experts = experts_of(call, &param->view),
+        .expert = call->expert,
+        .value = param->padding_value,
+        .is_parameter = is_parameter,
+        .is_registered = is_registered,
+        .has_warned = &param->has_warned,
     };
     bool zeroes = !rank->policy->before_post_load && param->view.storage->kind == CS_STORAGE_MEMORY;
     if (zeroes) CS_TRY(note_zeroes(&site, region, rank));
@@ -91,13 +113,15 @@ enum cs_status cs_load_narrowed(struct cs_load_call *call, const int64_t *start,
     return tell_policy(call, call->param, call->param->name, true, is_registered, &region);
 }
 
-enum cs_status cs_load_narrowed_in_view(struct cs_load_call *call, const struct cs_view *view, const int64_t *start, const int64_t *length) {
+enum cs_status cs_load_narrowed_in_view(struct cs_load_call *call, const struct cs_view *view, const int64_t *start,
+                                        const int64_t *length) {
     if (!call->module->rank->policy->on_narrowed) return CS_OK;
     struct cs_region region;
     CS_TRY(cs_region_of_box(&region, view, start, length));
     for (size_t i = 0; i < call->module->n_slots; i++) {
         const struct cs_slot *slot = &call->module->slots[i];
-        bool owns = slot->kind == CS_PARAMETER && slot->param && slot->param->view.storage == view->storage && view->storage->kind == CS_STORAGE_MEMORY;
+        bool owns = slot->kind == CS_PARAMETER && slot->param && slot->param->view.storage == view->storage &&
+                    view->storage->kind == CS_STORAGE_MEMORY;
         if (!owns) continue;
         region.offset += view->offset - slot->param->view.offset;
         return tell_policy(call, slot->param, slot->name, true, true, &region);
@@ -113,7 +137,8 @@ static int64_t columns_of(const struct cs_load_call *call, const struct cs_load_
     return part->columns ? part->columns : view->ndim > 2 ? view->shape[2] : 1;
 }
 
-enum cs_status cs_load_part_view(const struct cs_load_call *call, const struct cs_load_part *part, struct cs_view *view) {
+enum cs_status cs_load_part_view(const struct cs_load_call *call, const struct cs_load_part *part,
+                                 struct cs_view *view) {
     *view = call->param->view;
     CS_TRY(cs_view_narrow(view, 0, part->first_expert, part->n_experts));
     CS_TRY(cs_view_narrow(view, 1, part->row, part->rows));
@@ -123,12 +148,14 @@ enum cs_status cs_load_part_view(const struct cs_load_call *call, const struct c
 enum cs_status cs_load_check_part(struct cs_load_call *call, const struct cs_load_part *part, const int64_t shape[2]) {
     int64_t columns = columns_of(call, part);
     CS_REQUIRE(shape[0] <= part->rows && shape[1] <= columns, CS_BAD_SHAPE,
-               "%s: [%" PRId64 ", %" PRId64 "] does not fit the [%" PRId64 ", %" PRId64 "] of %s.%s that it is written to", call->tensor, shape[0],
-               shape[1], part->rows, columns, call->module->spec->name, call->param->name);
+               "%s: [%" PRId64 ", %" PRId64 "] does not fit the [%" PRId64 ", %" PRId64
+               "] of %s.%s that it is written to",
+               call->tensor, shape[0], shape[1], part->rows, columns, call->module->spec->name, call->param->name);
     return CS_OK;
 }
 
-static enum cs_status narrowed_axis(struct cs_load_call *call, const struct cs_load_part *part, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+static enum cs_status narrowed_axis(struct cs_load_call *call, const struct cs_load_part *part, int64_t row,
+                                    int64_t rows, int64_t column, int64_t columns) {
     const int64_t start[] = {part->first_expert, row, column}, length[] = {part->n_experts, rows, columns};
     return cs_load_narrowed(call, start, length);
 }
@@ -137,13 +164,17 @@ enum cs_status cs_load_narrow_part(struct cs_load_call *call, const struct cs_lo
     int64_t columns = columns_of(call, part);
     CS_TRY(narrowed_axis(call, part, part->row + shape[0], part->rows - shape[0], part->column, columns));
     bool has_narrow_columns = shape[0] && shape[1] < columns; /* a bias has no columns to narrow */
-    return has_narrow_columns ? narrowed_axis(call, part, part->row, shape[0], part->column + shape[1], columns - shape[1]) : CS_OK;
+    return has_narrow_columns
+               ? narrowed_axis(call, part, part->row, shape[0], part->column + shape[1], columns - shape[1])
+               : CS_OK;
 }
 
-enum cs_status cs_load_prefix(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source) {
+enum cs_status cs_load_prefix(struct cs_load_call *call, const struct cs_load_part *part,
+                              const struct cs_view *source) {
     const int64_t shape[] = {source->shape[1], source->ndim > 2 ? source->shape[2] : 1};
-    CS_REQUIRE(source->shape[0] == part->n_experts, CS_BAD_SHAPE, "%s: has %" PRId64 " experts, %" PRId64 " of %s.%s are written", call->tensor,
-               source->shape[0], part->n_experts, call->module->spec->name, call->param->name);
+    CS_REQUIRE(source->shape[0] == part->n_experts, CS_BAD_SHAPE,
+               "%s: has %" PRId64 " experts, %" PRId64 " of %s.%s are written", call->tensor, source->shape[0],
+               part->n_experts, call->module->spec->name, call->param->name);
     CS_TRY(cs_load_check_part(call, part, shape));
     struct cs_load_part written = *part;
     written.rows = shape[0], written.columns = shape[1];

@@ -1,7 +1,7 @@
 /* Loaders copy one checkpoint tensor, or a slice of it, into a parameter, and narrow what does not fit.
  *
- * A loader is a table of the tensors that it consumes (names as published, shapes, parameter) and one function. The same
- * function runs for real and as layerwise reload's dry run: on META parameters it moves nothing and only counts.
+ * A loader is a table of the tensors that it consumes (names as published, shapes, parameter) and one function. The
+ * same function runs for real and as layerwise reload's dry run: on META parameters it moves nothing and only counts.
  * Invariants of the function:
  *   - every element it writes goes through cs_load_copy, which counts it (R8.1 accounting, layerwise's load_numel);
  *   - everything it narrows away goes through cs_load_narrowed, once per axis of a call (R2.8). */
@@ -16,9 +16,9 @@ enum cs_shard_dim {
     CS_ROWS = 0,
     CS_COLUMNS = 1,
     CS_UNSPLIT = -1,
-    CS_SCALAR = -2,         /* one number, into the expert's slot of the shard, or its only slot */
-    CS_SCALAR_AGREED = -3,  /* the same, but the slot's earlier value must be 1 or nearly equal */
-    CS_SCALAR_OF_ALL = -4,  /* the same, by global expert where a back end keeps every rank's (CS_GLOBAL_INPUT) */
+    CS_SCALAR = -2,        /* one number, into the expert's slot of the shard, or its only slot */
+    CS_SCALAR_AGREED = -3, /* the same, but the slot's earlier value must be 1 or nearly equal */
+    CS_SCALAR_OF_ALL = -4, /* the same, by global expert where a back end keeps every rank's (CS_GLOBAL_INPUT) */
 };
 enum cs_shard { CS_WHOLE = -1, CS_GATE = 0, CS_UP = 1, CS_GATE_UP = 2 /* both, one behind the other */ };
 
@@ -27,12 +27,12 @@ struct cs_loader_row {
     const char *tensor; /* "gate_up_proj_blocks"; with a leading "{expert}." one per expert */
     const char *shape;
     enum cs_dtype dtype;
-    enum cs_dtype as;   /* whose numbers a synthetic one holds */
+    enum cs_dtype as; /* whose numbers a synthetic one holds */
     const char *param;
-    int shard_dim;      /* enum cs_shard_dim */
-    int shard;          /* enum cs_shard: which part of shard_dim of w13 */
-    int block;          /* gpt-oss: elements of shard_dim that stay together; 0: not by blocks */
-    unsigned when;      /* options of the layer that has it */
+    int shard_dim; /* enum cs_shard_dim */
+    int shard;     /* enum cs_shard: which part of shard_dim of w13 */
+    int block;     /* gpt-oss: elements of shard_dim that stay together; 0: not by blocks */
+    unsigned when; /* options of the layer that has it */
 };
 
 /* One loader call of a toy: write `values` into a box of a parameter, or a plain mark, or both. */
@@ -59,12 +59,12 @@ struct cs_load_call {
     const struct cs_loader_row *row; /* NULL for loaders without a table */
     const struct cs_toy_call *toy;   /* toy loader only */
     const char *tensor;              /* checkpoint name */
-    struct cs_view source;           /* whole checkpoint tensor; its storage may be changed (zero_ of an incoming bias) */
-    int64_t expert;                  /* local id, or -1: all */
-    bool is_dropped;                 /* out: the driver took no notice of the call */
-    bool is_patch;                   /* elements of the source that are NaN leave the parameter's as they are */
-    int64_t counted;                 /* out: elements that copies wrote, as layerwise counts them */
-    int64_t n_calls;                 /* out: calls of upstream's weight loader */
+    struct cs_view source; /* whole checkpoint tensor; its storage may be changed (zero_ of an incoming bias) */
+    int64_t expert;        /* local id, or -1: all */
+    bool is_dropped;       /* out: the driver took no notice of the call */
+    bool is_patch;         /* elements of the source that are NaN leave the parameter's as they are */
+    int64_t counted;       /* out: elements that copies wrote, as layerwise counts them */
+    int64_t n_calls;       /* out: calls of upstream's weight loader */
 };
 
 struct cs_loader {
@@ -73,8 +73,10 @@ struct cs_loader {
     size_t n_rows;
     enum cs_status (*load)(struct cs_load_call *call);
     bool is_transposed;    /* weights arrive as [K, N] */
-    bool bypasses_counter; /* copies without the parameter's weight loader: nothing is counted, and a reload keeps the old values (found: F13) */
-    bool keeps_parameters; /* the model looked its parameters up once: what comes after a layer was processed is lost (found: F4) */
+    bool bypasses_counter; /* copies without the parameter's weight loader: nothing is counted, and a reload keeps the
+                              old values (found: F13) */
+    bool keeps_parameters; /* the model looked its parameters up once: what comes after a layer was processed is lost
+                              (found: F4) */
 };
 
 /* Runs call->loader on call->param as it is now. */
@@ -85,38 +87,42 @@ enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *des
 /* Tells the policy that a box of the parameter, in its coordinates, is padding. With experts, dimension 0 of the box is
  * widened to all of them (R2.1). An empty box says nothing. */
 enum cs_status cs_load_narrowed(struct cs_load_call *call, const int64_t *start, const int64_t *length);
-/* The same for a loader that knows only a view of the parameter: the parameter of the module that owns the view's storage
- * is looked up; when none does, the tensor is plain and nothing is recorded (R2.7, R2.5). The box is in the view's
- * coordinates. */
+/* The same for a loader that knows only a view of the parameter: the parameter of the module that owns the view's
+ * storage is looked up; when none does, the tensor is plain and nothing is recorded (R2.7, R2.5). The box is in the
+ * view's coordinates. */
 enum cs_status cs_load_narrowed_in_view(struct cs_load_call *call, const struct cs_view *view, const int64_t *start,
                                         const int64_t *length);
 
-/* A part of a parameter with experts: experts [first, first + n), rows [row, row + rows), columns likewise; 0 columns: every one. */
+/* A part of a parameter with experts: experts [first, first + n), rows [row, row + rows), columns likewise; 0 columns:
+ * every one. */
 struct cs_load_part {
     int64_t first_expert, n_experts, row, rows, column, columns;
 };
-/* part[:, :d1, :d2] = source, and the rest of the part is narrowed away: rows first, then the columns of the written rows.
- * Source [experts, rows] or [experts, rows, columns]. CS_BAD_SHAPE when it is larger than the part. */
+/* part[:, :d1, :d2] = source, and the rest of the part is narrowed away: rows first, then the columns of the written
+ * rows. Source [experts, rows] or [experts, rows, columns]. CS_BAD_SHAPE when it is larger than the part. */
 enum cs_status cs_load_prefix(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source);
 /* What cs_load_prefix does before and after it copies `shape` = rows and columns: for loaders that copy piecewise. */
 enum cs_status cs_load_check_part(struct cs_load_call *call, const struct cs_load_part *part, const int64_t shape[2]);
 enum cs_status cs_load_narrow_part(struct cs_load_call *call, const struct cs_load_part *part, const int64_t shape[2]);
 /* The part that a loader writes, as a view of the parameter. */
-enum cs_status cs_load_part_view(const struct cs_load_call *call, const struct cs_load_part *part, struct cs_view *view);
+enum cs_status cs_load_part_view(const struct cs_load_call *call, const struct cs_load_part *part,
+                                 struct cs_view *view);
 /* The part of an expert that a shard fills: half of shard_dim for gate and up, otherwise everything. */
 struct cs_load_part cs_load_part_of(const struct cs_load_call *call, int64_t expert, int shard);
 
-/* vLLM's rules for tensors of one expert (fused_moe/routed_experts.py): shards of w13, tensor parallelism by rounding down, numbers. */
+/* vLLM's rules for tensors of one expert (fused_moe/routed_experts.py): shards of w13, tensor parallelism by rounding
+ * down, numbers. */
 enum cs_status cs_load_standard(struct cs_load_call *call);
-/* The part of them that splits `source`, [experts, rows] or [experts, rows, columns], and writes a shard of experts from `expert` on. */
+/* The part of them that splits `source`, [experts, rows] or [experts, rows, columns], and writes a shard of experts
+ * from `expert` on. */
 enum cs_status cs_load_shard(struct cs_load_call *call, const struct cs_view *source, int64_t expert, int shard);
 /* The two halves of rows [gate; up], of [experts, rows] or [experts, rows, columns]. */
 enum cs_status cs_load_halves(const struct cs_view *source, struct cs_view halves[2]);
 /* A leading dimension of one expert. */
 enum cs_status cs_load_one_expert(struct cs_view *source);
 
-/* Which local slot a call for a physical expert is about: its own, -1 when it lives elsewhere and nothing is called. Numbers that every rank
- * keeps have one for each expert. */
+/* Which local slot a call for a physical expert is about: its own, -1 when it lives elsewhere and nothing is called.
+ * Numbers that every rank keeps have one for each expert. */
 int64_t cs_load_slot(const struct cs_rank_spec *rank, const struct cs_loader_row *row, int64_t expert);
 /* Calls of upstream's weight loader that one expert's tensor makes, wherever the expert is. */
 int64_t cs_load_calls_of_row(const struct cs_loader_row *row);
@@ -128,12 +134,12 @@ struct cs_route {
     enum cs_dtype dtype, as;
     int ndim;
     int64_t shape[CS_NDIM];
-    size_t module;      /* index in the rank's modules */
+    size_t module; /* index in the rank's modules */
     const char *param;
     const struct cs_loader *loader;
     const struct cs_loader_row *row;
     const struct cs_toy_call *toy;
-    int64_t expert;     /* global id, or -1 */
+    int64_t expert; /* global id, or -1 */
 };
 
 struct cs_routes {
@@ -144,8 +150,8 @@ struct cs_routes {
 
 /* Appends one route. */
 enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *route);
-/* The routes of a routed-experts module: every row, every expert. `prefix` is the checkpoint's name of the experts, such
- * as "model.layers.0.mlp.experts". */
+/* The routes of a routed-experts module: every row, every expert. `prefix` is the checkpoint's name of the experts,
+ * such as "model.layers.0.mlp.experts". */
 enum cs_status cs_routes_of_loader(struct cs_routes *routes, const struct cs_loader *loader, const char *prefix,
                                    const struct cs_sizes *sizes, size_t module);
 

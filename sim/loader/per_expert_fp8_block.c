@@ -1,9 +1,11 @@
-/* FP8 per-expert tensors with scales of blocks. Source: vllm fused_moe/routed_experts.py. As released, a loader that takes whole blocks fills what
- * it will not write (defect block_loader_fills); the reference pull requests record it instead. */
+/* FP8 per-expert tensors with scales of blocks. Source: vllm fused_moe/routed_experts.py. As released, a loader that
+ * takes whole blocks fills what it will not write (defect block_loader_fills); the reference pull requests record it
+ * instead. */
 #include "sim/loader/loaders.h"
 
 #include <string.h>
 
+/* clang-format off */
 /*   tensor, shape, dtype, numbers of, parameter, split, shard, block, when */
 static const struct cs_loader_row rows[] = {
     {"{expert}.gate_proj.weight",           "If Hu",         CS_E4M3, CS_E4M3, "w13_weight",           CS_ROWS,    CS_GATE,  0, CS_UNLESS(CS_NOT_GATED)},
@@ -16,6 +18,7 @@ static const struct cs_loader_row rows[] = {
     {"{expert}.up_proj.weight_scale_inv",   "If/+Bn Hu/+Bk", CS_F32,  CS_F32,  "w13_weight_scale_inv", CS_ROWS,    CS_UP,    0, 0},
     {"{expert}.down_proj.weight_scale_inv", "Hu/+Bn If/+Bk", CS_F32,  CS_F32,  "w2_weight_scale_inv",  CS_COLUMNS, CS_WHOLE, 0, 0},
 };
+/* clang-format on */
 
 /* ---- whole blocks: each rank's share is the parameter's extent ---- */
 
@@ -27,7 +30,10 @@ static enum cs_status fill_first(struct cs_load_call *call, const struct cs_load
     CS_TRY(cs_dtype_encode(fill.view.dtype, is_scale ? 1.0 : 0.0, &fill.bits));
     CS_TRY(cs_device_fill(rank->device, &fill, 1));
     if (fill.view.storage->kind == CS_STORAGE_MEMORY)
-        cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_FILL, .who = "block-aligned loader", .what = call->param->name, .destination = fill.view});
+        cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_FILL,
+                                                      .who = "block-aligned loader",
+                                                      .what = call->param->name,
+                                                      .destination = fill.view});
     return CS_OK;
 }
 
@@ -35,12 +41,15 @@ static enum cs_status load_whole_blocks(struct cs_load_call *call, struct cs_vie
     const struct cs_rank_spec *rank = call->module->rank->spec;
     struct cs_load_part part = cs_load_part_of(call, call->expert, call->row->shard);
     int dim = call->row->shard_dim + 1;
-    int64_t share = dim == 1 ? part.rows : part.columns, expected = rank->sizes.intermediate_full * share / rank->sizes.intermediate;
-    CS_REQUIRE(source->shape[dim] == expected, CS_BAD_VALUE, "%s: expected %" PRId64 " along the sharded dimension, it has %" PRId64, call->tensor, expected,
+    int64_t share = dim == 1 ? part.rows : part.columns,
+            expected = rank->sizes.intermediate_full * share / rank->sizes.intermediate;
+    CS_REQUIRE(source->shape[dim] == expected, CS_BAD_VALUE,
+               "%s: expected %" PRId64 " along the sharded dimension, it has %" PRId64, call->tensor, expected,
                source->shape[dim]);
     int64_t start = rank->tp_rank * share < expected ? rank->tp_rank * share : expected;
     CS_TRY(cs_view_narrow(source, dim, start, share < expected - start ? share : expected - start));
-    if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_BLOCK_LOADER_FILLS)) return cs_load_prefix(call, &part, source);
+    if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_BLOCK_LOADER_FILLS))
+        return cs_load_prefix(call, &part, source);
     CS_TRY(fill_first(call, &part));
     struct cs_load_part written = part;
     written.rows = source->shape[1], written.columns = source->shape[2];
@@ -55,17 +64,21 @@ struct run {
 };
 
 /* Across the other dimension the scales are [C, factor], with nothing between the repetitions. */
-static enum cs_status copy_run(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source, const struct run *run) {
+static enum cs_status copy_run(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source,
+                               const struct run *run) {
     int dim = call->row->shard_dim + 1, other = 3 - dim;
     int64_t factor = call->module->rank->spec->sizes.refine[other - 1], n = source->shape[other];
     struct cs_load_part piece = *part;
-    if (dim == 1) piece.row += run->at, piece.rows = run->n, piece.columns = n * factor;
-    else piece.column += run->at, piece.columns = run->n, piece.rows = n * factor;
+    if (dim == 1)
+        piece.row += run->at, piece.rows = run->n, piece.columns = n * factor;
+    else
+        piece.column += run->at, piece.columns = run->n, piece.rows = n * factor;
     struct cs_view to, from = *source;
     CS_TRY(cs_load_part_view(call, &piece, &to));
     CS_TRY(cs_view_narrow(&from, dim, run->index, 1));
     const int64_t shape[] = {run->n, n, factor};
-    const int64_t to_stride[] = {to.stride[dim], to.stride[other] * factor, to.stride[other]}, from_stride[] = {0, from.stride[other], 0};
+    const int64_t to_stride[] = {to.stride[dim], to.stride[other] * factor, to.stride[other]},
+                  from_stride[] = {0, from.stride[other], 0};
     to.ndim = from.ndim = 3;
     memcpy(to.shape, shape, sizeof shape), memcpy(from.shape, shape, sizeof shape);
     memcpy(to.stride, to_stride, sizeof to_stride), memcpy(from.stride, from_stride, sizeof from_stride);
@@ -92,7 +105,8 @@ static enum cs_status load_refined(struct cs_load_call *call, const struct cs_vi
 
 static enum cs_status load(struct cs_load_call *call) {
     const struct cs_sizes *sizes = &call->module->rank->spec->sizes;
-    bool is_scale = cs_text_equal(call->param->name, "w13_weight_scale_inv") || cs_text_equal(call->param->name, "w2_weight_scale_inv");
+    bool is_scale = cs_text_equal(call->param->name, "w13_weight_scale_inv") ||
+                    cs_text_equal(call->param->name, "w2_weight_scale_inv");
     bool is_refined = is_scale && sizes->refine[0];
     if (call->source.ndim != 2 || !(sizes->shards_whole_blocks || is_refined)) return cs_load_standard(call);
     struct cs_view source = call->source;
@@ -101,6 +115,9 @@ static enum cs_status load(struct cs_load_call *call) {
 }
 
 const struct cs_loader cs_loader_per_expert_fp8_block = {
-    .name = "per_expert_fp8_block", .text = "FP8, a scale for each block; ranks may take whole blocks, or a finer grid",
-    .rows = rows, .n_rows = CS_COUNT(rows), .load = load,
+    .name = "per_expert_fp8_block",
+    .text = "FP8, a scale for each block; ranks may take whole blocks, or a finer grid",
+    .rows = rows,
+    .n_rows = CS_COUNT(rows),
+    .load = load,
 };

@@ -1,9 +1,13 @@
-/* Loaders without a table: the default one, which copies a tensor whole, and the toy's, which does what a scenario says. */
+/* Loaders without a table: the default one, which copies a tensor whole, and the toy's, which does what a scenario
+ * says. */
 #include "sim/loader/loaders.h"
 
-static enum cs_status load_whole(struct cs_load_call *call) { return cs_load_copy(call, &call->param->view, &call->source); }
+static enum cs_status load_whole(struct cs_load_call *call) {
+    return cs_load_copy(call, &call->param->view, &call->source);
+}
 
-const struct cs_loader cs_loader_default = {.name = "default", .text = "copies a tensor whole", .load = load_whole, .keeps_parameters = true};
+const struct cs_loader cs_loader_default = {
+    .name = "default", .text = "copies a tensor whole", .load = load_whole, .keeps_parameters = true};
 
 /* An expert slice when the parameter has a leading dimension: all that such a loader knows (R2.7). */
 static enum cs_status mark_in_view(struct cs_load_call *call, const struct cs_toy_box *box) {
@@ -28,11 +32,15 @@ static enum cs_status load_toy(struct cs_load_call *call) {
     }
     for (size_t i = 0; i < toy->n_marks; i++) {
         const struct cs_toy_box *mark = &toy->marks[i];
-        if (toy->on_plain) CS_TRY(mark_plain(call, mark));
-        else if (toy->through_view) CS_TRY(mark_in_view(call, mark));
-        else CS_TRY(cs_load_narrowed(call, mark->start, mark->length));
+        if (toy->on_plain)
+            CS_TRY(mark_plain(call, mark));
+        else if (toy->through_view)
+            CS_TRY(mark_in_view(call, mark));
+        else
+            CS_TRY(cs_load_narrowed(call, mark->start, mark->length));
     }
     return CS_OK;
 }
 
-const struct cs_loader cs_loader_toy = {.name = "toy", .text = "writes and marks what a toy scenario says", .load = load_toy, .keeps_parameters = true};
+const struct cs_loader cs_loader_toy = {
+    .name = "toy", .text = "writes and marks what a toy scenario says", .load = load_toy, .keeps_parameters = true};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 /* Sorted by name. */
+/* clang-format off */
 const struct cs_loader *const cs_loaders[] = {
     &cs_loader_default, &cs_loader_fused_3d, &cs_loader_fused_3d_transposed, &cs_loader_gpt_oss_bf16_combined, &cs_loader_gpt_oss_bf16_streamed,
     &cs_loader_gpt_oss_combined, &cs_loader_gpt_oss_quark_fp8, &cs_loader_gpt_oss_quark_mx, &cs_loader_gpt_oss_quark_mx_combined,
@@ -14,6 +15,7 @@ const struct cs_loader *const cs_loaders[] = {
     &cs_loader_per_expert_mxfp8, &cs_loader_per_expert_nvfp4_ct, &cs_loader_per_expert_nvfp4_modelopt, &cs_loader_per_expert_quark_fp8_block,
     &cs_loader_per_expert_quark_fp8_channel, &cs_loader_per_expert_quark_mx, &cs_loader_toy,
 };
+/* clang-format on */
 const size_t cs_n_loaders = CS_COUNT(cs_loaders);
 
 const struct cs_loader *cs_loader_by_name(const char *name) {
@@ -23,7 +25,8 @@ const struct cs_loader *cs_loader_by_name(const char *name) {
 }
 
 enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *route) {
-    struct cs_route *added = cs_arena_grow(routes->arena, (void **)&routes->items, routes->n, &routes->capacity, sizeof *added);
+    struct cs_route *added =
+        cs_arena_grow(routes->arena, (void **)&routes->items, routes->n, &routes->capacity, sizeof *added);
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for the list of checkpoint tensors (%zu so far)", routes->n);
     *added = *route;
     routes->n++;
@@ -32,24 +35,34 @@ enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *ro
 
 static const char per_expert[] = "{expert}.";
 
-static enum cs_status add_row(struct cs_routes *routes, const struct cs_loader *loader, const struct cs_loader_row *row, const char *prefix,
-                              const struct cs_sizes *global, size_t module, int64_t expert) {
-    struct cs_route route = {.dtype = row->dtype, .as = row->as, .module = module, .param = row->param, .loader = loader, .row = row, .expert = expert, .prefix = prefix};
+static enum cs_status add_row(struct cs_routes *routes, const struct cs_loader *loader, const struct cs_loader_row *row,
+                              const char *prefix, const struct cs_sizes *global, size_t module, int64_t expert) {
+    struct cs_route route = {.dtype = row->dtype,
+                             .as = row->as,
+                             .module = module,
+                             .param = row->param,
+                             .loader = loader,
+                             .row = row,
+                             .expert = expert,
+                             .prefix = prefix};
     const char *tail = row->tensor + (expert >= 0 ? sizeof per_expert - 1 : 0);
     const char *dot = *prefix ? "." : ""; /* a checkpoint of one layer may have no prefix */
-    route.tensor = expert >= 0 ? cs_arena_format(routes->arena, "%s%s%" PRId64 ".%s", prefix, dot, expert, tail) : cs_arena_format(routes->arena, "%s%s%s", prefix, dot, tail);
+    route.tensor = expert >= 0 ? cs_arena_format(routes->arena, "%s%s%" PRId64 ".%s", prefix, dot, expert, tail)
+                               : cs_arena_format(routes->arena, "%s%s%s", prefix, dot, tail);
     CS_REQUIRE(route.tensor, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
     enum cs_status status = cs_shape_parse(row->shape, global, &route.ndim, route.shape);
     CS_REQUIRE(status == CS_OK, status, "%s: %s", route.tensor, cs_error_text());
     return cs_routes_add(routes, &route);
 }
 
-enum cs_status cs_routes_of_loader(struct cs_routes *routes, const struct cs_loader *loader, const char *prefix, const struct cs_sizes *sizes, size_t module) {
+enum cs_status cs_routes_of_loader(struct cs_routes *routes, const struct cs_loader *loader, const char *prefix,
+                                   const struct cs_sizes *sizes, size_t module) {
     struct cs_sizes global = *sizes; /* a checkpoint holds every expert */
     global.experts = sizes->experts_global;
     bool is_per_expert = loader->n_rows && strncmp(loader->rows[0].tensor, per_expert, sizeof per_expert - 1) == 0;
     for (int64_t expert = is_per_expert ? 0 : -1; expert < (is_per_expert ? sizes->experts_global : 0); expert++)
         for (size_t i = 0; i < loader->n_rows; i++)
-            if (cs_options_select(sizes->options, loader->rows[i].when)) CS_TRY(add_row(routes, loader, &loader->rows[i], prefix, &global, module, expert));
+            if (cs_options_select(sizes->options, loader->rows[i].when))
+                CS_TRY(add_row(routes, loader, &loader->rows[i], prefix, &global, module, expert));
     return CS_OK;
 }

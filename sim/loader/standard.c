@@ -10,7 +10,8 @@ static enum cs_status slot_of_number(const struct cs_load_call *call, struct cs_
     *slot = call->param->view;
     CS_TRY(cs_view_select(slot, 0, call->expert));
     if (call->row->shard < 0 && slot->ndim == 0) return CS_OK;
-    CS_REQUIRE(slot->ndim == 1, CS_BAD_INDEX, "%s: %s has one slot for each expert, none for a shard: was it already processed?", call->tensor,
+    CS_REQUIRE(slot->ndim == 1, CS_BAD_INDEX,
+               "%s: %s has one slot for each expert, none for a shard: was it already processed?", call->tensor,
                call->param->name);
     bool is_only = slot->shape[0] == 1 || call->row->shard < 0;
     return cs_view_select(slot, 0, is_only ? 0 : call->row->shard);
@@ -26,22 +27,25 @@ static enum cs_status read_number(const struct cs_load_call *call, const struct 
     return CS_OK;
 }
 
-/* Gate and up must have one scale. A slot of 1 is taken for a fresh one and NaN passes every comparison; the counting pass of a reload has no
- * slot to look at (found: F12). */
+/* Gate and up must have one scale. A slot of 1 is taken for a fresh one and NaN passes every comparison; the counting
+ * pass of a reload has no slot to look at (found: F12). */
 static enum cs_status agree(const struct cs_load_call *call, const struct cs_view *slot, const struct cs_view *source) {
-    CS_REQUIRE(slot->storage->kind == CS_STORAGE_MEMORY, CS_BAD_SHAPE, "%s: the earlier scale cannot be read on the meta device", call->tensor);
+    CS_REQUIRE(slot->storage->kind == CS_STORAGE_MEMORY, CS_BAD_SHAPE,
+               "%s: the earlier scale cannot be read on the meta device", call->tensor);
     double earlier, number;
     CS_TRY(read_number(call, slot, &earlier));
     CS_TRY(read_number(call, source, &number));
     bool differs = earlier != 1.0 && fabs(earlier - number) > 1e-5;
-    CS_REQUIRE(!differs, CS_BAD_VALUE, "%s: input scale %g, but the slot has %g: gate and up of an expert must have one scale", call->tensor, number, earlier);
+    CS_REQUIRE(!differs, CS_BAD_VALUE,
+               "%s: input scale %g, but the slot has %g: gate and up of an expert must have one scale", call->tensor,
+               number, earlier);
     return CS_OK;
 }
 
 static enum cs_status load_number(struct cs_load_call *call) {
     struct cs_view source = call->source, slot;
-    CS_REQUIRE(cs_view_numel(&source) == 1, CS_BAD_SHAPE, "%s: one number goes into a slot of %s, it has %" PRId64, call->tensor, call->param->name,
-               cs_view_numel(&source));
+    CS_REQUIRE(cs_view_numel(&source) == 1, CS_BAD_SHAPE, "%s: one number goes into a slot of %s, it has %" PRId64,
+               call->tensor, call->param->name, cs_view_numel(&source));
     CS_TRY(slot_of_number(call, &slot));
     CS_TRY(cs_view_reshape(&source, 0, NULL));
     if (call->row->shard_dim == CS_SCALAR_AGREED) CS_TRY(agree(call, &slot, &source));
@@ -61,7 +65,8 @@ int64_t cs_load_slot(const struct cs_rank_spec *rank, const struct cs_loader_row
 
 /* Without a gate, the up projection is the whole of w13; an unsplit tensor has no halves. */
 static bool is_half(const struct cs_load_call *call, int shard) {
-    return call->row->shard_dim >= 0 && (shard == CS_GATE || shard == CS_UP) && !(call->module->rank->spec->sizes.options & CS_NOT_GATED);
+    return call->row->shard_dim >= 0 && (shard == CS_GATE || shard == CS_UP) &&
+           !(call->module->rank->spec->sizes.options & CS_NOT_GATED);
 }
 
 struct cs_load_part cs_load_part_of(const struct cs_load_call *call, int64_t expert, int shard) {
@@ -114,10 +119,12 @@ int64_t cs_load_calls_of_row(const struct cs_loader_row *row) { return row && ro
 
 enum cs_status cs_load_standard(struct cs_load_call *call) {
     if (call->row->shard_dim <= CS_SCALAR) return load_number(call);
-    CS_REQUIRE(call->row->shard >= CS_WHOLE && call->row->shard <= CS_GATE_UP, CS_BAD_VALUE, "%s: there is no shard %d", call->tensor, call->row->shard);
+    CS_REQUIRE(call->row->shard >= CS_WHOLE && call->row->shard <= CS_GATE_UP, CS_BAD_VALUE, "%s: there is no shard %d",
+               call->tensor, call->row->shard);
     struct cs_view source = call->source, halves[2];
     CS_TRY(cs_load_one_expert(&source));
-    CS_REQUIRE(source.ndim <= call->param->view.ndim, CS_BAD_SHAPE, "%s: %d dimensions for an expert of %s", call->tensor, call->source.ndim, call->param->name);
+    CS_REQUIRE(source.ndim <= call->param->view.ndim, CS_BAD_SHAPE, "%s: %d dimensions for an expert of %s",
+               call->tensor, call->source.ndim, call->param->name);
     if (call->row->shard != CS_GATE_UP) return cs_load_shard(call, &source, call->expert, call->row->shard);
     CS_TRY(cs_load_halves(&source, halves));
     CS_TRY(cs_load_shard(call, &halves[0], call->expert, CS_GATE));

@@ -1,19 +1,22 @@
-/* Back ends of each method: what they round I and H to, and their post-load. The multiples are those of CUDA, without an
- * activation, as gpt-oss asks for them. Source: vllm fused_moe/oracle/mxfp4.py. */
+/* Back ends of each method: what they round I and H to, and their post-load. The multiples are those of CUDA, without
+ * an activation, as gpt-oss asks for them. Source: vllm fused_moe/oracle/mxfp4.py. */
 #include "sim/method/methods.h"
 #include "sim/method/rounding.h"
 
-#include <strings.h>
 #include <string.h>
+#include <strings.h>
 
-#define UNROUNDED {0, 0}
-#define SAME      {0, 0}
+#define UNROUNDED                                                                                                      \
+    { 0, 0 }
+#define SAME                                                                                                           \
+    { 0, 0 }
 #define STEPS(name) cs_##name##_steps, &cs_n_##name##_steps, NULL, 0
 #define NO_STEPS    NULL, NULL, NULL, 0
 /* With a rounding rule, and options that it brings about. */
 #define STEPS_AND(name, rule, options) cs_##name##_steps, &cs_n_##name##_steps, rule, options
 #define NO_STEPS_AND(rule, options)    NULL, NULL, rule, options
 
+/* clang-format off */
 /* method           name                  upstream names                                                    I, H     reference */
 const struct cs_backend cs_backends[] = {
     {"gpt_oss_mxfp4", "flashinfer_trtllm",  "FLASHINFER_TRTLLM_MXFP4_BF16 FLASHINFER_TRTLLM_MXFP4_MXFP8",   {128, 256}, {256, 256}, STEPS(gpt_oss_trtllm)},
@@ -140,9 +143,11 @@ const struct cs_backend cs_backends[] = {
     {"unquantized",     "no_backend",         "CPU MOONEP OOT TPU XPU",                                        UNROUNDED,  SAME, NO_STEPS},
     {"unquantized",     "triton",             "TRITON BATCHED_TRITON",                                         UNROUNDED,  SAME, STEPS(bf16_triton)},
 };
+/* clang-format on */
 const size_t cs_n_backends = CS_COUNT(cs_backends);
 
 /* Sorted by name. */
+/* clang-format off */
 const struct cs_method *const cs_methods[] = {
     &cs_method_awq, &cs_method_ct_wna16, &cs_method_fp8_block, &cs_method_fp8_channel, &cs_method_fp8_tensor, &cs_method_fp8_tensor_ct,
     &cs_method_fp8_tensor_modelopt, &cs_method_gpt_oss_mxfp4, &cs_method_gptq, &cs_method_mxfp4, &cs_method_mxfp4_ct, &cs_method_mxfp8_modelopt,
@@ -150,6 +155,7 @@ const struct cs_method *const cs_methods[] = {
     &cs_method_online_mxfp4, &cs_method_online_mxfp8, &cs_method_quark_fp8_block, &cs_method_quark_fp8_channel, &cs_method_quark_fp8_gpt_oss,
     &cs_method_quark_fp8_tensor, &cs_method_quark_mx, &cs_method_unquantized,
 };
+/* clang-format on */
 const size_t cs_n_methods = CS_COUNT(cs_methods);
 
 const struct cs_method *cs_method_by_name(const char *name) {

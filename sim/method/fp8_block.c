@@ -1,6 +1,8 @@
-/* FP8 with one scale per block. Parameters: vllm quantization/fp8.py; the scale grid may be finer than the checkpoint's (rounding.c). */
+/* FP8 with one scale per block. Parameters: vllm quantization/fp8.py; the scale grid may be finer than the checkpoint's
+ * (rounding.c). */
 #include "sim/method/methods.h"
 
+/* clang-format off */
 /*   parameter, shape, dtype, created, is it a scale, when, weight_loader_numel */
 static const struct cs_param_row params[] = {
     {"w13_weight",           "E S*I H",         CS_E4M3, CS_INIT_EMPTY, false, 0,            NULL},
@@ -10,9 +12,14 @@ static const struct cs_param_row params[] = {
     {"w13_weight_scale_inv", "E I/+bn*S H/+bk", CS_F32,  CS_INIT_ONES,  true,  0,            NULL},
     {"w2_weight_scale_inv",  "E H/+bn I/+bk",   CS_F32,  CS_INIT_ONES,  true,  0,            NULL},
 };
+/* clang-format on */
 static const char *const loaders[] = {"per_expert_fp8_block", NULL};
 
 const struct cs_method cs_method_fp8_block = {
-    .name = "fp8_block", .text = "FP8, one scale per block of 128 x 128",
-    .params = params, .n_params = CS_COUNT(params), .loaders = loaders, .usual = {.block = 128},
+    .name = "fp8_block",
+    .text = "FP8, one scale per block of 128 x 128",
+    .params = params,
+    .n_params = CS_COUNT(params),
+    .loaders = loaders,
+    .usual = {.block = 128},
 };

@@ -1,6 +1,7 @@
 /* Methods are data: a table of parameters (create_weights) and, per back end, a table of post-load steps.
  *
- * Sizes: E local experts, I and H after rounding, per rank. A shape is words of letters and numbers with *, / (exact), // (rounding down) and
+ * Sizes: E local experts, I and H after rounding, per rank. A shape is words of letters and numbers with *, / (exact),
+ * // (rounding down) and
  * /+ (rounding up), such as "E S*I H/2". Steps: step.h. */
 #ifndef CS_METHOD_H
 #define CS_METHOD_H
@@ -27,19 +28,20 @@ struct cs_method {
     bool is_online;             /* parameters are born on meta and quantised when they are complete */
     struct cs_quant {           /* what a quantization config says when it says nothing else */
         int bits;
-        int64_t group, block;   /* block: square */
+        int64_t group, block; /* block: square */
         unsigned options;
     } usual;
 };
 
 struct cs_backend {
     const char *method, *name;
-    const char *upstream;  /* vLLM's names of it, space-separated */
+    const char *upstream;         /* vLLM's names of it, space-separated */
     struct cs_rounding released;  /* as vLLM 0.33 rounds */
     struct cs_rounding reference; /* as in the published figures (R4); zeros: the same */
-    const struct cs_step *steps; /* NULL: post-load is not implemented (R8.4) */
+    const struct cs_step *steps;  /* NULL: post-load is not implemented (R8.4) */
     const size_t *n_steps;
-    enum cs_status (*round)(struct cs_sizes *sizes); /* what multiples cannot say, after them; refuses what upstream refuses. NULL: nothing */
+    enum cs_status (*round)(struct cs_sizes *sizes); /* what multiples cannot say, after them; refuses what upstream
+                                                        refuses. NULL: nothing */
     unsigned options;                                /* that it brings about */
 };
 
@@ -52,23 +54,24 @@ extern const size_t cs_n_backends;
 /* By our name, or by an upstream name in any case. NULL when the method has no such back end. */
 const struct cs_backend *cs_backend_by_name(const struct cs_method *method, const char *name);
 
-/* Shards, then rounds: fills hidden, intermediate_u and intermediate from the other sizes. CS_BAD_VALUE when sizes do not
- * divide or are not positive. Source: vllm fused_moe/layer.py, config.py. */
+/* Shards, then rounds: fills hidden, intermediate_u and intermediate from the other sizes. CS_BAD_VALUE when sizes do
+ * not divide or are not positive. Source: vllm fused_moe/layer.py, config.py. */
 enum cs_status cs_sizes_resolve(struct cs_sizes *sizes, const struct cs_rounding *rounding);
 
 /* The same by a back end, with its own rule; fills in the method's usual settings where `sizes` has none. */
 enum cs_status cs_sizes_for_backend(struct cs_sizes *sizes, const struct cs_backend *backend, bool is_reference);
 
-/* Parses a shape over `sizes`: E, Eg, Ei (rows of activation scales), H, Hu, I, If, Iu, S (shards of w13), B (bits), P (elements of an i32 word),
- * G (group), Bn and Bk (the checkpoint's block), bn and bk (the parameter's). CS_BAD_VALUE names the word. */
+/* Parses a shape over `sizes`: E, Eg, Ei (rows of activation scales), H, Hu, I, If, Iu, S (shards of w13), B (bits), P
+ * (elements of an i32 word), G (group), Bn and Bk (the checkpoint's block), bn and bk (the parameter's). CS_BAD_VALUE
+ * names the word. */
 enum cs_status cs_shape_parse(const char *text, const struct cs_sizes *sizes, int *ndim, int64_t *shape);
 
 /* The tensors of a routed-experts module, in upstream's order. */
 enum cs_status cs_method_tensors(const struct cs_method *method, const struct cs_sizes *sizes, struct cs_arena *arena,
                                  const struct cs_tensor_spec **tensors, size_t *n_tensors);
 
-/* Runs the module's post-load steps; the caller has filled padding. Also does what every PWAL does: drops the previous quant config and
- * experts object. */
+/* Runs the module's post-load steps; the caller has filled padding. Also does what every PWAL does: drops the previous
+ * quant config and experts object. */
 enum cs_status cs_post_load(struct cs_module *module);
 
 #endif

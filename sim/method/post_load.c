@@ -15,14 +15,16 @@ enum cs_status cs_steps_find(struct cs_post_load *run, const char *name, struct 
     *value = find(run, name);
     if (*value) return CS_OK;
     struct cs_slot *slot = cs_module_slot(run->module, name);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s: post-load needs a parameter \"%s\", which the module does not have",
-               run->module->spec->name, name);
+    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE,
+               "%s: post-load needs a parameter \"%s\", which the module does not have", run->module->spec->name, name);
     return cs_steps_set(run, slot->name, &slot->param->view, value);
 }
 
-enum cs_status cs_steps_set(struct cs_post_load *run, const char *name, const struct cs_view *view, struct cs_working **value) {
+enum cs_status cs_steps_set(struct cs_post_load *run, const char *name, const struct cs_view *view,
+                            struct cs_working **value) {
     struct cs_working *kept = find(run, name);
-    CS_REQUIRE(kept || run->n_values < CS_MOST_VALUES, CS_UNSUPPORTED, "%s: post-load touches more than %d values", run->module->spec->name, CS_MOST_VALUES);
+    CS_REQUIRE(kept || run->n_values < CS_MOST_VALUES, CS_UNSUPPORTED, "%s: post-load touches more than %d values",
+               run->module->spec->name, CS_MOST_VALUES);
     if (!kept) kept = &run->values[run->n_values++];
     *kept = (struct cs_working){name, *view}; /* names live as long as steps and slots */
     if (value) *value = kept;
@@ -68,7 +70,8 @@ static enum cs_status hold(struct cs_post_load *run, const struct cs_step *step,
 
 static enum cs_status config(struct cs_post_load *run, const struct cs_step *step) {
     struct cs_slot *slot = cs_module_slot(run->module, step->param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s has no parameter \"%s\" for its quant config", run->module->spec->name, step->param);
+    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s has no parameter \"%s\" for its quant config",
+               run->module->spec->name, step->param);
     return hold(run, step, slot->param);
 }
 
@@ -84,7 +87,9 @@ static enum cs_status constant(struct cs_post_load *run, const struct cs_step *s
     CS_TRY(cs_dtype_encode(CS_F32, (double)step->value, &bits));
     struct cs_fill fill = {.view = param->view, .bits = bits};
     CS_TRY(cs_device_fill(rank->device, &fill, 1));
-    cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_INIT, .who = "experts object", .what = step->param, .destination = param->view});
+    cs_log_note(rank->log,
+                &(struct cs_log_entry){
+                    .kind = CS_LOG_INIT, .who = "experts object", .what = step->param, .destination = param->view});
     return hold(run, step, param);
 }
 
@@ -101,12 +106,22 @@ static enum cs_status set(struct cs_post_load *run, const struct cs_step *step) 
 
 enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *steps, size_t n) {
     static enum cs_status (*const run_step[])(struct cs_post_load *, const struct cs_step *) = {
-        [CS_STEP_RELAYOUT] = cs_step_relayout, [CS_STEP_CAST] = cs_step_cast,       [CS_STEP_VIEW] = cs_step_view,
-        [CS_STEP_RESHAPE] = cs_step_reshape,   [CS_STEP_SELECT] = cs_step_select,   [CS_STEP_TAKE] = cs_step_take,
-        [CS_STEP_PAD] = cs_step_pad,           [CS_STEP_ZERO] = cs_step_zero,       [CS_STEP_MAP] = cs_step_map,
-        [CS_STEP_UPDATE] = cs_step_update,     [CS_STEP_MAXIMUM] = cs_step_maximum, [CS_STEP_CALL] = call,
+        [CS_STEP_RELAYOUT] = cs_step_relayout,
+        [CS_STEP_CAST] = cs_step_cast,
+        [CS_STEP_VIEW] = cs_step_view,
+        [CS_STEP_RESHAPE] = cs_step_reshape,
+        [CS_STEP_SELECT] = cs_step_select,
+        [CS_STEP_TAKE] = cs_step_take,
+        [CS_STEP_PAD] = cs_step_pad,
+        [CS_STEP_ZERO] = cs_step_zero,
+        [CS_STEP_MAP] = cs_step_map,
+        [CS_STEP_UPDATE] = cs_step_update,
+        [CS_STEP_MAXIMUM] = cs_step_maximum,
+        [CS_STEP_CALL] = call,
         [CS_STEP_TRANSPOSE] = cs_step_transpose,
-        [CS_STEP_SET] = set,                   [CS_STEP_REPLACE] = replace,         [CS_STEP_CONFIG] = config,
+        [CS_STEP_SET] = set,
+        [CS_STEP_REPLACE] = replace,
+        [CS_STEP_CONFIG] = config,
         [CS_STEP_CONSTANT] = constant,
     };
     for (size_t i = 0; i < n; i++) {
@@ -122,20 +137,23 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
 /* Steps see a layer's configuration as facts and numbers. */
 static struct cs_post_load run_of(struct cs_module *module) {
     const struct cs_sizes *sizes = &module->rank->spec->sizes;
-    struct cs_post_load run = {.module = module, .experts = sizes->experts, .unpadded = {sizes->intermediate_u, sizes->hidden_u}};
+    struct cs_post_load run = {
+        .module = module, .experts = sizes->experts, .unpadded = {sizes->intermediate_u, sizes->hidden_u}};
     if (!(sizes->options & CS_NOT_GATED)) run.facts |= CS_FACT_GATED;
     if (cs_module_slot(module, "w13_bias")) run.facts |= CS_FACT_BIAS;
     if (sizes->options & CS_ASYMMETRIC) run.facts |= CS_FACT_ZERO_POINT;
     if (sizes->bits == 8) run.facts |= CS_FACT_8BIT;
     if (sizes->hidden % 128 == 0) run.facts |= CS_FACT_H128;
-    for (int i = 0; i < 2; i++) run.block[i] = sizes->refine[i] > 0 ? sizes->block[i] / sizes->refine[i] : sizes->block[i];
+    for (int i = 0; i < 2; i++)
+        run.block[i] = sizes->refine[i] > 0 ? sizes->block[i] / sizes->refine[i] : sizes->block[i];
     return run;
 }
 
 enum cs_status cs_post_load(struct cs_module *module) {
     const struct cs_backend *backend = module->spec->backend;
     if (!backend) return CS_OK;
-    CS_REQUIRE(backend->steps || !backend->upstream, CS_UNSUPPORTED, "the post-load of %s with %s is not implemented; `coldstart list backends` shows which are",
+    CS_REQUIRE(backend->steps || !backend->upstream, CS_UNSUPPORTED,
+               "the post-load of %s with %s is not implemented; `coldstart list backends` shows which are",
                backend->method, backend->name);
     module->n_sides = 0; /* config and experts objects are built anew */
     struct cs_post_load run = run_of(module);

@@ -1,84 +1,107 @@
-/* Marlin's post-load of whole layers. Same upstream files as post_marlin.c. Padding: zeros per half of w13 and at the end of w2. */
+/* Marlin's post-load of whole layers. Same upstream files as post_marlin.c. Padding: zeros per half of w13 and at the
+ * end of w2. */
 #include "sim/method/methods.h"
 
 /* Weights [E, N, K] of 4 or 8 bits → words [E, K/16, …]. */
+/* clang-format off */
 #define MARLIN4(name)                                                                                                  \
     CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "marlin4"),                             \
         CS_DO_RESHAPE(name, "plain.0 plain.2/16 plain.1*16"), CS_DO_VIEW(name, CS_I32)
 #define MARLIN8(name)                                                                                                  \
     CS_DO_VIEW(name, CS_U8), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "marlin8"),                               \
         CS_DO_RESHAPE(name, "plain.0 plain.2/16 plain.1*16"), CS_DO_VIEW(name, CS_I32)
+/* clang-format on */
 /* e8m0 scales [E, N, groups] → [E, groups, N]. */
+/* clang-format off */
 #define E8M0(name)                                                                                                     \
     CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "marlin_e8m0_scale"),                                              \
         CS_DO_RESHAPE(name, "plain.0 plain.2 plain.1"), CS_DO_VIEW(name, CS_E8M0)
 #define BIAS(name)                                                                                                     \
     CS_DO_TAKE("plain", name), CS_DO_RESHAPE(name, "plain.0 1 plain.1"), CS_DO_RELAYOUT(name, "p32"),                  \
         CS_DO_RESHAPE(name, "plain")
+/* clang-format on */
 /* Scales [E, N, groups] → [E, groups, N], in the order of `grouped` or of one group. */
+/* clang-format off */
 #define SCALES(name, grouped)                                                                                          \
     CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "transpose"), CS_DO_RESHAPE(name, "plain.0 plain.2 plain.1"),      \
         CS_DO_WHEN(grouped), CS_DO_RELAYOUT(name, "p64"), CS_DO_UNLESS(grouped), CS_DO_RELAYOUT(name, "p32")
+/* clang-format on */
 
 static const struct cs_step marlin_biases[] = {BIAS("w13_bias"), BIAS("w2_bias")};
 CS_TABLE(marlin_biases);
 
 static const struct cs_step mxfp4_marlin[] = {
-    MARLIN4("w13_weight"), E8M0("w13_weight_scale"), MARLIN4("w2_weight"), E8M0("w2_weight_scale"),
-    CS_DO_WHEN(CS_FACT_BIAS), CS_DO_CALL(marlin_biases),
+    MARLIN4("w13_weight"),   E8M0("w13_weight_scale"), MARLIN4("w2_weight"),
+    E8M0("w2_weight_scale"), CS_DO_WHEN(CS_FACT_BIAS), CS_DO_CALL(marlin_biases),
 };
 CS_TABLE(mxfp4_marlin);
 
 static const struct cs_step mxfp8_marlin[] = {
-    CS_DO_PAD_HALVES("w13_weight", 64, 0, 0), CS_DO_PAD_HALVES("w13_weight_scale", 64, 0, 0),
-    CS_DO_PAD("w2_weight", 0, 64, 0),         CS_DO_PAD("w2_weight_scale", 0, 2, 0),
-    MARLIN8("w13_weight"), E8M0("w13_weight_scale"), MARLIN8("w2_weight"), E8M0("w2_weight_scale"),
+    CS_DO_PAD_HALVES("w13_weight", 64, 0, 0),
+    CS_DO_PAD_HALVES("w13_weight_scale", 64, 0, 0),
+    CS_DO_PAD("w2_weight", 0, 64, 0),
+    CS_DO_PAD("w2_weight_scale", 0, 2, 0),
+    MARLIN8("w13_weight"),
+    E8M0("w13_weight_scale"),
+    MARLIN8("w2_weight"),
+    E8M0("w2_weight_scale"),
 };
 CS_TABLE(mxfp8_marlin);
 
 /* ---- NVFP4 ---- */
 
 static const struct cs_step nvfp4_marlin_pad64[] = {
-    CS_DO_PAD_HALVES("w13_weight", 64, 0, 0), CS_DO_PAD_HALVES("w13_weight_scale", 64, 0, 0),
-    CS_DO_PAD("w2_weight", 0, 32, 0),         CS_DO_PAD("w2_weight_scale", 0, 4, 0),
+    CS_DO_PAD_HALVES("w13_weight", 64, 0, 0),
+    CS_DO_PAD_HALVES("w13_weight_scale", 64, 0, 0),
+    CS_DO_PAD("w2_weight", 0, 32, 0),
+    CS_DO_PAD("w2_weight_scale", 0, 4, 0),
 };
 CS_TABLE(nvfp4_marlin_pad64);
 static const struct cs_step nvfp4_marlin_pad128[] = {
-    CS_DO_PAD_HALVES("w13_weight", 128, 0, 0), CS_DO_PAD_HALVES("w13_weight_scale", 128, 0, 0),
-    CS_DO_PAD("w2_weight", 0, 64, 0),          CS_DO_PAD("w2_weight_scale", 0, 8, 0),
+    CS_DO_PAD_HALVES("w13_weight", 128, 0, 0),
+    CS_DO_PAD_HALVES("w13_weight_scale", 128, 0, 0),
+    CS_DO_PAD("w2_weight", 0, 64, 0),
+    CS_DO_PAD("w2_weight_scale", 0, 8, 0),
 };
 CS_TABLE(nvfp4_marlin_pad128);
 /* s: scales in the params dtype, [E, groups, N]; y: bytes; factor: of the whole tensor. */
+/* clang-format off */
 #define NVFP4_SCALES(name, global)                                                                                     \
     CS_DO_TAKE("s", name), CS_DO_CALL(nvfp4_marlin_order), CS_DO_TAKE(name, "y"),                                      \
         CS_DO_CALL(nvfp4_marlin_bias), CS_DO_MAP(global, CS_F32, global " * bias / factor")
+/* clang-format on */
 static const struct cs_step nvfp4_marlin_bias[] = {
     CS_DO_SPREAD("bias", CS_F32, "1", "0x1p119"),
-    CS_DO_WHEN(CS_FACT_HALF), CS_DO_SPREAD("bias", CS_F32, "1", "0x1p7"),
+    CS_DO_WHEN(CS_FACT_HALF),
+    CS_DO_SPREAD("bias", CS_F32, "1", "0x1p7"),
 };
 CS_TABLE(nvfp4_marlin_bias);
+/* clang-format off */
 static const struct cs_step nvfp4_marlin_order[] = {
     CS_DO_UNLESS(CS_FACT_HALF), CS_DO_CAST("s", CS_BF16), CS_DO_WHEN(CS_FACT_HALF), CS_DO_CAST("s", CS_F16),
     CS_DO_TAKE("plain", "s"), CS_DO_RELAYOUT("s", "transpose"), CS_DO_RESHAPE("s", "plain.0 plain.2 plain.1"), CS_DO_RELAYOUT("s", "p64"),
     CS_DO_CALL(nvfp4_marlin_factor), CS_DO_TAKE("factor", "auto_factor"), CS_DO_CALL(nvfp4_marlin_bytes),
     CS_DO_RELAYOUT("y", "fp4_columns"), CS_DO_VIEW("y", CS_E4M3),
 };
+/* clang-format on */
 CS_TABLE(nvfp4_marlin_order);
 static const struct cs_step nvfp4_marlin[] = {
     CS_DO_WHEN(CS_FACT_H128),   CS_DO_CALL(nvfp4_marlin_pad64),
     CS_DO_UNLESS(CS_FACT_H128), CS_DO_CALL(nvfp4_marlin_pad128),
-    MARLIN4("w13_weight"), NVFP4_SCALES("w13_weight_scale", "w13_weight_scale_2"),
-    MARLIN4("w2_weight"),  NVFP4_SCALES("w2_weight_scale", "w2_weight_scale_2"),
+    MARLIN4("w13_weight"),      NVFP4_SCALES("w13_weight_scale", "w13_weight_scale_2"),
+    MARLIN4("w2_weight"),       NVFP4_SCALES("w2_weight_scale", "w2_weight_scale_2"),
 };
 CS_TABLE(nvfp4_marlin);
 
 /* ---- FP8: scales become one per column of the kernel, [E, groups, N] ---- */
 
+/* clang-format off */
 #define FP8_SCALES(name, grouped)                                                                                      \
     CS_DO_UNLESS(CS_FACT_HALF), CS_DO_CAST(name, CS_BF16), CS_DO_WHEN(CS_FACT_HALF), CS_DO_CAST(name, CS_F16),         \
         SCALES(name, grouped),                                                                                         \
         CS_DO_UNLESS(CS_FACT_HALF), CS_DO_MAP(name, CS_BF16, name " * 0x1p120"),                                       \
         CS_DO_WHEN(CS_FACT_HALF),   CS_DO_MAP(name, CS_F16, name " * 0x1p8")
+/* clang-format on */
 /* A block's scale becomes its rows', a tensor's every row's; before padding, so that padded rows get zeros. */
 static const struct cs_step fp8_marlin_spread_blocks[] = {
     CS_DO_SPREAD("w13_weight_scale", CS_F32, "w13_weight.0 w13_weight.1 w13_weight_scale.2", "w13_weight_scale"),
@@ -91,63 +114,89 @@ static const struct cs_step fp8_marlin_spread[] = {
 };
 CS_TABLE(fp8_marlin_spread);
 static const struct cs_step fp8_marlin[] = {
-    CS_DO_WHEN(CS_FACT_BLOCK),   CS_DO_CALL(fp8_marlin_spread_blocks),
-    CS_DO_UNLESS(CS_FACT_BLOCK), CS_DO_CALL(fp8_marlin_spread),
-    CS_DO_PAD_HALVES("w13_weight", CS_OF_I(1), 0, 0), CS_DO_PAD_HALVES("w13_weight_scale", CS_OF_I(1), 0, 0),
-    CS_DO_PAD("w2_weight", 0, CS_OF_I(1), 0),         CS_DO_PAD("w2_weight_scale", 0, CS_PER_GROUP, 0),
-    MARLIN8("w13_weight"), FP8_SCALES("w13_weight_scale", CS_FACT_GROUPED),
-    MARLIN8("w2_weight"),  FP8_SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
+    CS_DO_WHEN(CS_FACT_BLOCK),
+    CS_DO_CALL(fp8_marlin_spread_blocks),
+    CS_DO_UNLESS(CS_FACT_BLOCK),
+    CS_DO_CALL(fp8_marlin_spread),
+    CS_DO_PAD_HALVES("w13_weight", CS_OF_I(1), 0, 0),
+    CS_DO_PAD_HALVES("w13_weight_scale", CS_OF_I(1), 0, 0),
+    CS_DO_PAD("w2_weight", 0, CS_OF_I(1), 0),
+    CS_DO_PAD("w2_weight_scale", 0, CS_PER_GROUP, 0),
+    MARLIN8("w13_weight"),
+    FP8_SCALES("w13_weight_scale", CS_FACT_GROUPED),
+    MARLIN8("w2_weight"),
+    FP8_SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
 };
 CS_TABLE(fp8_marlin);
 
 /* ---- int4 and int8, words along K ---- */
 
+/* clang-format off */
 static const struct cs_step wna16_marlin_weights4[] = {
     CS_DO_PAD_HALVES("w13_weight", CS_OF_I(1), 0, 0), CS_DO_PAD("w2_weight", 0, CS_OF_I(8), 0), MARLIN4("w13_weight"), MARLIN4("w2_weight"),
 };
+/* clang-format on */
 CS_TABLE(wna16_marlin_weights4);
+/* clang-format off */
 static const struct cs_step wna16_marlin_weights8[] = {
     CS_DO_PAD_HALVES("w13_weight", CS_OF_I(1), 0, 0), CS_DO_PAD("w2_weight", 0, CS_OF_I(4), 0), MARLIN8("w13_weight"), MARLIN8("w2_weight"),
 };
+/* clang-format on */
 CS_TABLE(wna16_marlin_weights8);
 /* Zero points [E, N/8, groups] in words. */
+/* clang-format off */
 #define ZEROS(name)                                                                                                    \
     CS_DO_TAKE("packed", name), CS_DO_RELAYOUT("packed", "transpose"), CS_DO_RESHAPE("packed", name ".0 " name ".2 " name ".1"), \
         CS_DO_CALL(marlin_zeros_packed), CS_DO_TAKE(name, "packed")
 static const struct cs_step wna16_marlin_zeros[] = {
     CS_DO_PAD_HALVES("w13_qzeros", CS_OF_I(8), 0, 0), CS_DO_PAD("w2_qzeros", 0, CS_PER_GROUP, 0), ZEROS("w13_qzeros"), ZEROS("w2_qzeros"),
 };
+/* clang-format on */
 CS_TABLE(wna16_marlin_zeros);
 static const struct cs_step wna16_marlin_biases[] = {
-    CS_DO_PAD_HALVES("w13_bias", CS_OF_I(1), 0, 0), CS_DO_CALL(marlin_biases),
+    CS_DO_PAD_HALVES("w13_bias", CS_OF_I(1), 0, 0),
+    CS_DO_CALL(marlin_biases),
 };
 CS_TABLE(wna16_marlin_biases);
 static const struct cs_step wna16_marlin[] = {
-    CS_DO_UNLESS(CS_FACT_8BIT), CS_DO_CALL(wna16_marlin_weights4),
-    CS_DO_WHEN(CS_FACT_8BIT),   CS_DO_CALL(wna16_marlin_weights8),
-    CS_DO_PAD_HALVES("w13_weight_scale", CS_OF_I(1), 0, 0), SCALES("w13_weight_scale", CS_FACT_GROUPED),
-    CS_DO_PAD("w2_weight_scale", 0, CS_PER_GROUP, 0), SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
-    CS_DO_WHEN(CS_FACT_ZERO_POINT), CS_DO_CALL(wna16_marlin_zeros),
-    CS_DO_WHEN(CS_FACT_BIAS),       CS_DO_CALL(wna16_marlin_biases),
+    CS_DO_UNLESS(CS_FACT_8BIT),
+    CS_DO_CALL(wna16_marlin_weights4),
+    CS_DO_WHEN(CS_FACT_8BIT),
+    CS_DO_CALL(wna16_marlin_weights8),
+    CS_DO_PAD_HALVES("w13_weight_scale", CS_OF_I(1), 0, 0),
+    SCALES("w13_weight_scale", CS_FACT_GROUPED),
+    CS_DO_PAD("w2_weight_scale", 0, CS_PER_GROUP, 0),
+    SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
+    CS_DO_WHEN(CS_FACT_ZERO_POINT),
+    CS_DO_CALL(wna16_marlin_zeros),
+    CS_DO_WHEN(CS_FACT_BIAS),
+    CS_DO_CALL(wna16_marlin_biases),
 };
 CS_TABLE(wna16_marlin);
 
 /* ---- GPTQ: words along K, K first. Transposed to N first, and on as above ---- */
 
+/* clang-format off */
 #define N_FIRST(name, from)                                                                                            \
     CS_DO_TAKE(name, from), CS_DO_RELAYOUT(name, "transpose"), CS_DO_RESHAPE(name, from ".0 " from ".2 " from ".1")
-static const struct cs_step gptq_marlin_zeros[] = {N_FIRST("w13_qzeros", "w13_qzeros"), N_FIRST("w2_qzeros", "w2_qzeros")};
+/* clang-format on */
+static const struct cs_step gptq_marlin_zeros[] = {N_FIRST("w13_qzeros", "w13_qzeros"),
+                                                   N_FIRST("w2_qzeros", "w2_qzeros")};
 CS_TABLE(gptq_marlin_zeros);
 static const struct cs_step gptq_marlin[] = {
-    N_FIRST("w13_weight", "w13_qweight"), N_FIRST("w13_weight_scale", "w13_scales"),
-    N_FIRST("w2_weight", "w2_qweight"),   N_FIRST("w2_weight_scale", "w2_scales"),
-    CS_DO_WHEN(CS_FACT_ZERO_POINT), CS_DO_CALL(gptq_marlin_zeros),
+    N_FIRST("w13_weight", "w13_qweight"),
+    N_FIRST("w13_weight_scale", "w13_scales"),
+    N_FIRST("w2_weight", "w2_qweight"),
+    N_FIRST("w2_weight_scale", "w2_scales"),
+    CS_DO_WHEN(CS_FACT_ZERO_POINT),
+    CS_DO_CALL(gptq_marlin_zeros),
     CS_DO_CALL(wna16_marlin),
 };
 CS_TABLE(gptq_marlin);
 
 /* ---- AWQ: words along N, K first, columns of a word in their own order; no padding ---- */
 
+/* clang-format off */
 #define AWQ_WEIGHT(name, from)                                                                                         \
     CS_DO_TAKE(name, from), CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "awq_to_marlin4"), \
         CS_DO_RESHAPE(name, "plain.0 plain.1/16 plain.2*16"), CS_DO_VIEW(name, CS_I32)
@@ -160,4 +209,5 @@ static const struct cs_step awq_marlin[] = {
     AWQ_WEIGHT("w13_weight", "w13_qweight"), AWQ_SCALES("w13_weight_scale", "w13_scales", CS_FACT_GROUPED),  AWQ_ZEROS("w13_qzeros"),
     AWQ_WEIGHT("w2_weight", "w2_qweight"),   AWQ_SCALES("w2_weight_scale", "w2_scales", CS_FACT_GROUPED_W2), AWQ_ZEROS("w2_qzeros"),
 };
+/* clang-format on */
 CS_TABLE(awq_marlin);

@@ -11,8 +11,10 @@ CS_TABLE(bf16_zero_intermediate);
 /* FlashInfer TRT-LLM: K in blocks of 128 bytes. Shapes stay; the blocks' view is made at dispatch. */
 static const struct cs_step bf16_block_layout_w13[] = {
     CS_DO_VIEW("w13_weight", CS_U8),
-    CS_DO_WHEN(CS_FACT_GATED), CS_DO_RELAYOUT("w13_weight", "swap_gated_shuffle32", "block_major_k"),
-    CS_DO_UNLESS(CS_FACT_GATED), CS_DO_RELAYOUT("w13_weight", "shuffle32", "block_major_k"),
+    CS_DO_WHEN(CS_FACT_GATED),
+    CS_DO_RELAYOUT("w13_weight", "swap_gated_shuffle32", "block_major_k"),
+    CS_DO_UNLESS(CS_FACT_GATED),
+    CS_DO_RELAYOUT("w13_weight", "shuffle32", "block_major_k"),
     CS_DO_VIEW("w13_weight", CS_BF16),
 };
 CS_TABLE(bf16_block_layout_w13);
@@ -47,15 +49,16 @@ static const struct cs_step bf16_trtllm[] = {CS_DO_CALL(bf16_trtllm_w13), CS_DO_
 CS_TABLE(bf16_trtllm);
 
 static const struct cs_step bf16_flashinfer_cutlass[] = {
-    CS_DO_WHEN(CS_FACT_GATED), CS_DO_RELAYOUT("w13_weight", "swap_halves"),
+    CS_DO_WHEN(CS_FACT_GATED),
+    CS_DO_RELAYOUT("w13_weight", "swap_halves"),
 };
 CS_TABLE(bf16_flashinfer_cutlass);
 
 /* AITER: bytes in tiles of 16 x 16, after the same zeroing. */
 static const struct cs_step bf16_aiter[] = {
-    CS_DO_CALL(bf16_zero_intermediate),
-    CS_DO_VIEW("w13_weight", CS_U8), CS_DO_RELAYOUT("w13_weight", "aiter_16x16"), CS_DO_VIEW("w13_weight", CS_BF16),
-    CS_DO_VIEW("w2_weight", CS_U8),  CS_DO_RELAYOUT("w2_weight", "aiter_16x16"),  CS_DO_VIEW("w2_weight", CS_BF16),
+    CS_DO_CALL(bf16_zero_intermediate), CS_DO_VIEW("w13_weight", CS_U8), CS_DO_RELAYOUT("w13_weight", "aiter_16x16"),
+    CS_DO_VIEW("w13_weight", CS_BF16),  CS_DO_VIEW("w2_weight", CS_U8),  CS_DO_RELAYOUT("w2_weight", "aiter_16x16"),
+    CS_DO_VIEW("w2_weight", CS_BF16),
 };
 CS_TABLE(bf16_aiter);
 
@@ -68,8 +71,8 @@ static const struct cs_step online_zero_padding[] = {
 };
 CS_TABLE(online_zero_padding);
 
-/* Group-quantised 4-bit integers for TRT-LLM: a nibble's highest bit turns uint4 with bias 8 into a signed int4. Source:
- * quantization/utils/flashinfer_mxint4_moe.py. */
+/* Group-quantised 4-bit integers for TRT-LLM: a nibble's highest bit turns uint4 with bias 8 into a signed int4.
+ * Source: quantization/utils/flashinfer_mxint4_moe.py. */
 static const struct cs_step mxint4_signed[] = {CS_DO_UPDATE("x", "x xor 0x88888888"), CS_DO_TAKE("y", "x")};
 CS_TABLE(mxint4_signed);
 static const struct cs_step mxint4_trtllm_w13[] = {

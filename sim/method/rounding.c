@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-static int64_t up(int64_t size, int64_t multiple) { return multiple ? (size + multiple - 1) / multiple * multiple : size; }
+static int64_t up(int64_t size, int64_t multiple) {
+    return multiple ? (size + multiple - 1) / multiple * multiple : size;
+}
 
 /* ---- all-to-all ---- */
 
@@ -20,7 +22,9 @@ enum cs_status cs_all2all_round(enum cs_all2all all2all, int64_t hidden, int64_t
             *rounded = low_latency_sizes[i];
             return CS_OK;
         }
-    return cs_fail(CS_BAD_VALUE, "hidden size %" PRId64 " is above 8192, the largest that low-latency all-to-all kernels take", hidden);
+    return cs_fail(CS_BAD_VALUE,
+                   "hidden size %" PRId64 " is above 8192, the largest that low-latency all-to-all kernels take",
+                   hidden);
 }
 
 /* ---- MXFP4: I multiple, H multiple ---- */
@@ -31,7 +35,11 @@ struct rule {
     struct cs_rounding on[CS_N_PLATFORMS];
 };
 
-#define EVERYWHERE(i, h) {{i, h}, {i, h}, {i, h}, {i, h}}
+#define EVERYWHERE(i, h)                                                                                               \
+    {                                                                                                                  \
+        {i, h}, {i, h}, {i, h}, { i, h }                                                                               \
+    }
+/* clang-format off */
 /* The first row that fits decides.                                                  CUDA      XPU         CDNA3       CDNA4 */
 static const struct rule mxfp4_rules[] = {
     {"FLASHINFER_TRTLLM_MXFP4_BF16 FLASHINFER_TRTLLM_MXFP4_MXFP8", false,            EVERYWHERE(128, 256)},
@@ -45,6 +53,7 @@ static const struct rule mxfp4_rules[] = {
     {"CPU", false,                                                                 {{32, 32},   {32, 32},   {256, 256}, {256, 256}}},
     {NULL, false,                                                                  {{64, 0},    {64, 0},    {256, 256}, {256, 256}}},
 };
+/* clang-format on */
 
 static bool is_one_of(const char *words, const char *word) {
     size_t length = strlen(word);
@@ -75,19 +84,23 @@ enum cs_status cs_round_unquantized_aiter(struct cs_sizes *sizes) {
 
 enum cs_status cs_round_by_32(struct cs_sizes *sizes) {
     CS_REQUIRE(sizes->hidden % 32 == 0 && sizes->intermediate % 32 == 0, CS_BAD_VALUE,
-               "MXFP8 needs sizes that are multiples of 32: hidden %" PRId64 ", intermediate %" PRId64 " per rank", sizes->hidden, sizes->intermediate);
+               "MXFP8 needs sizes that are multiples of 32: hidden %" PRId64 ", intermediate %" PRId64 " per rank",
+               sizes->hidden, sizes->intermediate);
     return CS_OK;
 }
 
 enum cs_status cs_round_by_group(struct cs_sizes *sizes) {
     bool is_whole = sizes->options & CS_PER_CHANNEL || sizes->intermediate % sizes->group == 0;
-    CS_REQUIRE(is_whole, CS_BAD_VALUE, "intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64, sizes->intermediate, sizes->group);
+    CS_REQUIRE(is_whole, CS_BAD_VALUE, "intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64,
+               sizes->intermediate, sizes->group);
     return CS_OK;
 }
 
 enum cs_status cs_round_gptq(struct cs_sizes *sizes) {
     bool is_reordered = sizes->options & CS_ACT_ORDER && !(sizes->options & CS_PER_CHANNEL);
-    CS_REQUIRE(!is_reordered, CS_BAD_VALUE, "GPTQ experts with desc_act and groups of %" PRId64 " are not supported: quantise without desc_act", sizes->group);
+    CS_REQUIRE(!is_reordered, CS_BAD_VALUE,
+               "GPTQ experts with desc_act and groups of %" PRId64 " are not supported: quantise without desc_act",
+               sizes->group);
     return CS_OK;
 }
 
@@ -114,7 +127,8 @@ static int64_t refined_block(const struct cs_sizes *sizes) {
 static enum cs_status refine(struct cs_sizes *sizes) {
     int64_t block = refined_block(sizes);
     CS_REQUIRE(block >= FINEST_BLOCK, CS_BAD_VALUE,
-               "intermediate %" PRId64 " per rank and hidden %" PRId64 " have no common scale block of at least %d with %" PRId64 " x %" PRId64,
+               "intermediate %" PRId64 " per rank and hidden %" PRId64
+               " have no common scale block of at least %d with %" PRId64 " x %" PRId64,
                sizes->intermediate, sizes->hidden, FINEST_BLOCK, sizes->block[0], sizes->block[1]);
     sizes->refine[0] = sizes->block[0] / block;
     sizes->refine[1] = sizes->block[1] / block;
@@ -126,8 +140,9 @@ static enum cs_status take_whole_blocks(struct cs_sizes *sizes) {
     bool is_allowed = sizes->intermediate_full % block == 0 && sizes->hidden % block == 0 && sizes->ep == 1 &&
                       !(sizes->options & (CS_WITH_BIAS | CS_WITH_LORA));
     CS_REQUIRE(is_allowed, CS_BAD_VALUE,
-               "block-aligned FP8 sharding needs sizes that are multiples of %" PRId64 ", no expert parallelism, no bias and no LoRA: hidden %" PRId64
-               ", intermediate %" PRId64, block, sizes->hidden, sizes->intermediate_full);
+               "block-aligned FP8 sharding needs sizes that are multiples of %" PRId64
+               ", no expert parallelism, no bias and no LoRA: hidden %" PRId64 ", intermediate %" PRId64,
+               block, sizes->hidden, sizes->intermediate_full);
     sizes->intermediate = up(sizes->intermediate, block);
     sizes->shards_whole_blocks = true;
     return CS_OK;
@@ -147,15 +162,20 @@ enum cs_status cs_round_fp8_block_refined(struct cs_sizes *sizes) { return round
 /* ---- all of it, in upstream's order ---- */
 
 static enum cs_status shard(struct cs_sizes *sizes) {
-    CS_REQUIRE(sizes->hidden_u > 0 && sizes->intermediate_full > 0 && sizes->experts_global > 0 && sizes->tp > 0 && sizes->ep > 0,
-               CS_BAD_VALUE, "sizes must be positive: hidden %" PRId64 ", intermediate %" PRId64 ", experts %" PRId64 ", tp %d, ep %d",
+    CS_REQUIRE(sizes->hidden_u > 0 && sizes->intermediate_full > 0 && sizes->experts_global > 0 && sizes->tp > 0 &&
+                   sizes->ep > 0,
+               CS_BAD_VALUE,
+               "sizes must be positive: hidden %" PRId64 ", intermediate %" PRId64 ", experts %" PRId64
+               ", tp %d, ep %d",
                sizes->hidden_u, sizes->intermediate_full, sizes->experts_global, sizes->tp, sizes->ep);
     CS_REQUIRE(sizes->intermediate_full % sizes->tp == 0, CS_BAD_VALUE,
-               "intermediate %" PRId64 " does not divide over tp %d ranks: choose a tp that divides it", sizes->intermediate_full, sizes->tp);
+               "intermediate %" PRId64 " does not divide over tp %d ranks: choose a tp that divides it",
+               sizes->intermediate_full, sizes->tp);
     enum { LARGEST = 1 << 30 }; /* keeps every product of two sizes and a multiple far from overflow */
-    CS_REQUIRE(sizes->hidden_u <= LARGEST && sizes->intermediate_full <= LARGEST && sizes->experts_global <= LARGEST, CS_BAD_VALUE,
-               "sizes above %d are not supported: hidden %" PRId64 ", intermediate %" PRId64 ", experts %" PRId64, LARGEST,
-               sizes->hidden_u, sizes->intermediate_full, sizes->experts_global);
+    CS_REQUIRE(sizes->hidden_u <= LARGEST && sizes->intermediate_full <= LARGEST && sizes->experts_global <= LARGEST,
+               CS_BAD_VALUE,
+               "sizes above %d are not supported: hidden %" PRId64 ", intermediate %" PRId64 ", experts %" PRId64,
+               LARGEST, sizes->hidden_u, sizes->intermediate_full, sizes->experts_global);
     sizes->intermediate_u = sizes->intermediate_full / sizes->tp;
     return CS_OK;
 }
@@ -174,6 +194,7 @@ enum cs_status cs_sizes_for_backend(struct cs_sizes *sizes, const struct cs_back
     if (!sizes->bits) sizes->bits = usual->bits;
     if (!sizes->group) sizes->group = usual->group;
     if (!sizes->block[0]) sizes->block[0] = sizes->block[1] = usual->block;
-    CS_TRY(cs_sizes_resolve(sizes, is_reference && backend->reference.intermediate ? &backend->reference : &backend->released));
+    CS_TRY(cs_sizes_resolve(sizes, is_reference && backend->reference.intermediate ? &backend->reference
+                                                                                   : &backend->released));
     return backend->round ? backend->round(sizes) : CS_OK;
 }

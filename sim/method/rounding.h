@@ -1,4 +1,5 @@
-/* How back ends round the sizes of routed experts. Source: vllm fused_moe/oracle/mxfp4.py, fused_moe/prepare_finalize/. */
+/* How back ends round the sizes of routed experts. Source: vllm fused_moe/oracle/mxfp4.py, fused_moe/prepare_finalize/.
+ */
 #ifndef CS_METHOD_ROUNDING_H
 #define CS_METHOD_ROUNDING_H
 
@@ -11,7 +12,8 @@ struct cs_rounding {
 
 enum cs_platform { CS_CUDA, CS_XPU, CS_CDNA3, CS_CDNA4, CS_N_PLATFORMS };
 
-/* What the MXFP4 back end of that upstream name rounds to; `activation`: upstream's name, or NULL as gpt-oss, Quark and online mxfp4 pass none. */
+/* What the MXFP4 back end of that upstream name rounds to; `activation`: upstream's name, or NULL as gpt-oss, Quark and
+ * online mxfp4 pass none. */
 struct cs_rounding cs_mxfp4_rounding(const char *upstream, enum cs_platform platform, const char *activation);
 
 /* Hidden size that an all-to-all back end can transport. CS_BAD_VALUE above the largest. */
@@ -24,6 +26,6 @@ enum cs_status cs_round_fp8_block(struct cs_sizes *sizes);         /* kernels wa
 enum cs_status cs_round_fp8_block_refined(struct cs_sizes *sizes); /* kernels take a finer grid of scales */
 enum cs_status cs_round_gptq(struct cs_sizes *sizes);              /* refuses act-order with groups */
 enum cs_status cs_round_by_32(struct cs_sizes *sizes);             /* refuses other sizes */
-enum cs_status cs_round_by_group(struct cs_sizes *sizes);          /* refuses an intermediate size with a partial group */
+enum cs_status cs_round_by_group(struct cs_sizes *sizes); /* refuses an intermediate size with a partial group */
 
 #endif

@@ -7,13 +7,26 @@
 static bool size_of_word(const char *word, size_t length, const struct cs_sizes *sizes, int64_t *value) {
     bool is_global = sizes->options & CS_GLOBAL_INPUT;
     const int64_t refine[] = {sizes->refine[0] > 0 ? sizes->refine[0] : 1, sizes->refine[1] > 0 ? sizes->refine[1] : 1};
-    const struct { const char *name; int64_t value; } words[] = {
-        {"B", sizes->bits},         {"Bk", sizes->block[1]},     {"Bn", sizes->block[0]},
-        {"E", sizes->experts},      {"Eg", sizes->experts_global}, {"Ei", is_global ? sizes->experts_global + sizes->experts_redundant : sizes->experts},
-        {"G", sizes->group},        {"H", sizes->hidden},        {"Hu", sizes->hidden_u},
-        {"I", sizes->intermediate}, {"If", sizes->intermediate_full}, {"Iu", sizes->intermediate_u},
-        {"P", sizes->bits > 0 ? 32 / sizes->bits : 0}, {"S", sizes->options & CS_NOT_GATED ? 1 : 2},
-        {"bk", sizes->block[1] / refine[1]}, {"bn", sizes->block[0] / refine[0]},
+    const struct {
+        const char *name;
+        int64_t value;
+    } words[] = {
+        {"B", sizes->bits},
+        {"Bk", sizes->block[1]},
+        {"Bn", sizes->block[0]},
+        {"E", sizes->experts},
+        {"Eg", sizes->experts_global},
+        {"Ei", is_global ? sizes->experts_global + sizes->experts_redundant : sizes->experts},
+        {"G", sizes->group},
+        {"H", sizes->hidden},
+        {"Hu", sizes->hidden_u},
+        {"I", sizes->intermediate},
+        {"If", sizes->intermediate_full},
+        {"Iu", sizes->intermediate_u},
+        {"P", sizes->bits > 0 ? 32 / sizes->bits : 0},
+        {"S", sizes->options & CS_NOT_GATED ? 1 : 2},
+        {"bk", sizes->block[1] / refine[1]},
+        {"bn", sizes->block[0] / refine[0]},
     };
     for (size_t i = 0; i < CS_COUNT(words); i++)
         if (strlen(words[i].name) == length && strncmp(words[i].name, word, length) == 0) {
@@ -33,7 +46,8 @@ enum { FLOOR = 'f', CEILING = 'c' }; /* the operations // and /+ */
 
 static enum cs_status apply(char operation, const char *text, size_t length, int64_t value, int64_t *extent) {
     if (operation == '*') {
-        CS_REQUIRE(cs_multiply(*extent, value, extent), CS_BAD_VALUE, "shape word \"%.*s\" is too large", (int)length, text);
+        CS_REQUIRE(cs_multiply(*extent, value, extent), CS_BAD_VALUE, "shape word \"%.*s\" is too large", (int)length,
+                   text);
         return CS_OK;
     }
     CS_REQUIRE(value > 0 && (operation != '/' || *extent % value == 0), CS_BAD_VALUE,
@@ -50,7 +64,8 @@ static enum cs_status parse_extent(const char *text, size_t length, const struct
         for (end = start; end < length && text[end] != '*' && text[end] != '/';) end++;
         int64_t value;
         CS_REQUIRE(size_of_word(text + start, end - start, sizes, &value), CS_BAD_VALUE,
-                   "shape word \"%.*s\" is unknown: use E, Eg, I, Iu, If, H, Hu, S or a number, joined by * and /", (int)length, text);
+                   "shape word \"%.*s\" is unknown: use E, Eg, I, Iu, If, H, Hu, S or a number, joined by * and /",
+                   (int)length, text);
         CS_TRY(apply(operation, text, length, value, extent));
         if (end < length) operation = text[end];
         bool is_rounded = end + 1 < length && text[end] == '/' && (text[end + 1] == '/' || text[end + 1] == '+');

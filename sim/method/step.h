@@ -1,7 +1,7 @@
 /* Steps of post-load, as data.
  *
- * Steps run in order on values, found by name: a parameter's value is its own bytes until a step makes another one (RELAYOUT, CAST, MAP, …);
- * REPLACE then does what upstream's replace_parameter does. Other values are temporaries. */
+ * Steps run in order on values, found by name: a parameter's value is its own bytes until a step makes another one
+ * (RELAYOUT, CAST, MAP, …); REPLACE then does what upstream's replace_parameter does. Other values are temporaries. */
 #ifndef CS_METHOD_STEP_H
 #define CS_METHOD_STEP_H
 
@@ -9,24 +9,24 @@
 #include "sim/model/model.h"
 
 enum cs_step_kind {
-    CS_STEP_RELAYOUT, /* value := value through the chain of layouts */
-    CS_STEP_CAST,     /* value := value converted to dtype */
-    CS_STEP_VIEW,     /* value := the same bytes as dtype; the last dimension follows the width */
-    CS_STEP_RESHAPE,  /* value := the same bytes with the shape in `text` */
-    CS_STEP_SELECT,   /* value := `from`, index `at` of dimension `dim` */
+    CS_STEP_RELAYOUT,  /* value := value through the chain of layouts */
+    CS_STEP_CAST,      /* value := value converted to dtype */
+    CS_STEP_VIEW,      /* value := the same bytes as dtype; the last dimension follows the width */
+    CS_STEP_RESHAPE,   /* value := the same bytes with the shape in `text` */
+    CS_STEP_SELECT,    /* value := `from`, index `at` of dimension `dim` */
     CS_STEP_TRANSPOSE, /* value := value with its last two dimensions exchanged, the same bytes */
-    CS_STEP_TAKE,     /* value := `from`, the same bytes */
-    CS_STEP_PAD,      /* value := value with its last two dimensions rounded up, per half, filled with `value` */
-    CS_STEP_ZERO,     /* zeros in place where the last two dimensions exceed what is not padding, per half */
-    CS_STEP_MAP,      /* value := the program in `text`, as dtype */
-    CS_STEP_UPDATE,   /* the same, in place */
-    CS_STEP_MAXIMUM,  /* value := the largest results of the program, as dtype, with the shape in `shape` */
-    CS_STEP_CALL,     /* the steps of another table */
-    CS_STEP_SET,      /* the run's alignments of I and H, or its blocks, become `multiple` */
-    CS_STEP_GUARD,    /* the next step only under these facts */
-    CS_STEP_REPLACE,  /* the parameter := value: replace_parameter */
-    CS_STEP_CONFIG,   /* the quant config holds the parameter at path */
-    CS_STEP_CONSTANT, /* the experts object owns an f32[E] tensor of `value` at path */
+    CS_STEP_TAKE,      /* value := `from`, the same bytes */
+    CS_STEP_PAD,       /* value := value with its last two dimensions rounded up, per half, filled with `value` */
+    CS_STEP_ZERO,      /* zeros in place where the last two dimensions exceed what is not padding, per half */
+    CS_STEP_MAP,       /* value := the program in `text`, as dtype */
+    CS_STEP_UPDATE,    /* the same, in place */
+    CS_STEP_MAXIMUM,   /* value := the largest results of the program, as dtype, with the shape in `shape` */
+    CS_STEP_CALL,      /* the steps of another table */
+    CS_STEP_SET,       /* the run's alignments of I and H, or its blocks, become `multiple` */
+    CS_STEP_GUARD,     /* the next step only under these facts */
+    CS_STEP_REPLACE,   /* the parameter := value: replace_parameter */
+    CS_STEP_CONFIG,    /* the quant config holds the parameter at path */
+    CS_STEP_CONSTANT,  /* the experts object owns an f32[E] tensor of `value` at path */
 };
 
 enum { CS_CHAIN = 4 };
@@ -37,15 +37,15 @@ enum { CS_OF_H_BASE = 1 << 20 };
 
 /* What steps depend on, beside the values. */
 enum cs_fact {
-    CS_FACT_GATED = 1,    /* w13 has two halves: gate and up */
-    CS_FACT_GROUPED = 2,  /* several scale groups along K, so that Marlin permutes scales in blocks of 64 */
-    CS_FACT_A8 = 4,       /* 8-bit activations */
-    CS_FACT_HALF = 8,     /* params dtype is f16, not bf16 */
-    CS_FACT_BIAS = 16,    /* biases exist */
-    CS_FACT_E8M0 = 32,    /* block scales are e8m0, not f32 */
-    CS_FACT_CPU = 64,     /* where torch computes differently on a CPU, as there: not what a GPU does */
-    CS_FACT_UE8M0 = 128,  /* scales are rounded up to powers of two */
-    CS_FACT_DOWN = 256,   /* scales are rounded down to powers of two */
+    CS_FACT_GATED = 1,        /* w13 has two halves: gate and up */
+    CS_FACT_GROUPED = 2,      /* several scale groups along K, so that Marlin permutes scales in blocks of 64 */
+    CS_FACT_A8 = 4,           /* 8-bit activations */
+    CS_FACT_HALF = 8,         /* params dtype is f16, not bf16 */
+    CS_FACT_BIAS = 16,        /* biases exist */
+    CS_FACT_E8M0 = 32,        /* block scales are e8m0, not f32 */
+    CS_FACT_CPU = 64,         /* where torch computes differently on a CPU, as there: not what a GPU does */
+    CS_FACT_UE8M0 = 128,      /* scales are rounded up to powers of two */
+    CS_FACT_DOWN = 256,       /* scales are rounded down to powers of two */
     CS_FACT_GROUPED_W2 = 512, /* GROUPED, for w2 */
     CS_FACT_H128 = 1024,      /* H is a multiple of 128 */
     CS_FACT_8BIT = 2048,      /* integer weights of 8 bits, not 4 */
@@ -72,13 +72,15 @@ struct cs_step {
     const char *shape; /* of the result; NULL: that of the program's first operand */
     int dim;
     int64_t at;
-    bool by_halves;       /* gated: each half of the second last dimension on its own */
-    int64_t multiple[2];  /* PAD: rows and columns; 0: as they are; CS_OF_I(n), CS_OF_H(n): a n-th of the run's alignment; CS_PER_GROUP: its groups */
+    bool by_halves;      /* gated: each half of the second last dimension on its own */
+    int64_t multiple[2]; /* PAD: rows and columns; 0: as they are; CS_OF_I(n), CS_OF_H(n): a n-th of the run's
+                            alignment; CS_PER_GROUP: its groups */
     const struct cs_step_table *table;
     const char *const *paths; /* side paths, NULL at the end: one tensor, counted once */
 };
 
-/* One run of steps over a module. Values are found by name; a parameter's value is its own bytes until a step replaces it. */
+/* One run of steps over a module. Values are found by name; a parameter's value is its own bytes until a step replaces
+ * it. */
 enum { CS_MOST_VALUES = 48 };
 struct cs_working {
     const char *name;
@@ -87,17 +89,18 @@ struct cs_working {
 struct cs_post_load {
     struct cs_module *module;
     unsigned facts;
-    int64_t block[2];    /* rows and columns that share a scale, where sizes alone do not say; 0: they do */
+    int64_t block[2]; /* rows and columns that share a scale, where sizes alone do not say; 0: they do */
     int64_t experts;
     int64_t alignment[2]; /* of I and H, for PAD */
-    int64_t unpadded[2]; /* ZERO: I and H before rounding */
+    int64_t unpadded[2];  /* ZERO: I and H before rounding */
     size_t n_values;
     struct cs_working values[CS_MOST_VALUES];
 };
 
-/* Shapes are words of numbers, E, bn, bk (the run's) and NAME.DIMENSION (the extent of a value), joined by * and / (rounding up); -1: what is
- * left; NAME or NAME/DIVISOR: a value's shape, its last extent divided. Operands of
- * a program are values, with ones added behind: an extent of 1 is repeated, and a smaller one covers the whole in blocks. */
+/* Shapes are words of numbers, E, bn, bk (the run's) and NAME.DIMENSION (the extent of a value), joined by * and /
+ * (rounding up); -1: what is left; NAME or NAME/DIVISOR: a value's shape, its last extent divided. Operands of a
+ * program are values, with ones added behind: an extent of 1 is repeated, and a smaller one covers the whole in blocks.
+ */
 enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *steps, size_t n);
 /* CS_BAD_VALUE when the module has no such parameter either. */
 enum cs_status cs_steps_value(struct cs_post_load *run, const char *name, struct cs_view *view);
@@ -110,14 +113,14 @@ void cs_marlin_pad(int64_t group, int64_t *n, int64_t *k);
 
 /* ---- rules over scalars that upstream reads back to the host ---- */
 
-/* A fused linear layer: shards of `widths` rows of the value "w", each with its scale in "scales". Rows are quantised anew by the largest
- * scale, "scale"; not at all when the last scale was never loaded (−448 and below) or when there is only one. Source: vllm
- * quantization/utils/w8a8_utils.py, requantize_with_max_scale. */
+/* A fused linear layer: shards of `widths` rows of the value "w", each with its scale in "scales". Rows are quantised
+ * anew by the largest scale, "scale"; not at all when the last scale was never loaded (−448 and below) or when there is
+ * only one. Source: vllm quantization/utils/w8a8_utils.py, requantize_with_max_scale. */
 enum cs_status cs_merge_linear(struct cs_post_load *run, const int64_t *widths, size_t n);
 
-/* KV-cache scales of an attention layer: k, v, q, prob as loaded (−1: absent) become device scalars, Python floats (k, v, q) and host copies
- * (k, v); what a rule leaves alone keeps its value. CS_BAD_VALUE where upstream asserts, before anything changes. Source: vllm
- * quantization/kv_cache.py. */
+/* KV-cache scales of an attention layer: k, v, q, prob as loaded (−1: absent) become device scalars, Python floats (k,
+ * v, q) and host copies (k, v); what a rule leaves alone keeps its value. CS_BAD_VALUE where upstream asserts, before
+ * anything changes. Source: vllm quantization/kv_cache.py. */
 struct cs_kv_rule {
     bool is_quantised, is_per_token_head, is_fnuz;
 };

@@ -15,9 +15,11 @@ enum cs_status cs_step_cast(struct cs_post_load *run, const struct cs_step *step
 /* Same bytes, other width: torch's view(dtype). */
 static enum cs_status view_width(struct cs_view *view, enum cs_dtype dtype) {
     int last = view->ndim - 1, from = cs_dtype_bits(view->dtype), to = cs_dtype_bits(dtype);
-    CS_REQUIRE(last >= 0 && cs_view_is_contiguous(view), CS_BAD_SHAPE, "a view as %s needs a contiguous tensor with a dimension", cs_dtype_name(dtype));
-    CS_REQUIRE(view->shape[last] * from % to == 0 && view->offset * from % to == 0, CS_BAD_SHAPE, "%" PRId64 " elements of %s are no whole number of %s",
-               view->shape[last], cs_dtype_name(view->dtype), cs_dtype_name(dtype));
+    CS_REQUIRE(last >= 0 && cs_view_is_contiguous(view), CS_BAD_SHAPE,
+               "a view as %s needs a contiguous tensor with a dimension", cs_dtype_name(dtype));
+    CS_REQUIRE(view->shape[last] * from % to == 0 && view->offset * from % to == 0, CS_BAD_SHAPE,
+               "%" PRId64 " elements of %s are no whole number of %s", view->shape[last], cs_dtype_name(view->dtype),
+               cs_dtype_name(dtype));
     int64_t offset = view->offset * from / to;
     view->shape[last] = view->shape[last] * from / to;
     CS_TRY(cs_view_make(view, view->storage, dtype, view->ndim, view->shape));
@@ -75,7 +77,8 @@ static int64_t halves_of(const struct cs_post_load *run, const struct cs_step *s
 /* [E, S*M, K…] as [E, S, M, K…]; also of views with gaps. */
 static enum cs_status split_halves(struct cs_view *view, int64_t halves) {
     CS_REQUIRE(view->ndim >= 2 && view->ndim < CS_NDIM && view->shape[1] % halves == 0, CS_BAD_SHAPE,
-               "halves: a tensor of %d dimensions with %" PRId64 " rows has no %" PRId64 " halves", view->ndim, view->ndim > 1 ? view->shape[1] : 0, halves);
+               "halves: a tensor of %d dimensions with %" PRId64 " rows has no %" PRId64 " halves", view->ndim,
+               view->ndim > 1 ? view->shape[1] : 0, halves);
     for (int d = view->ndim++; d > 1; d--) {
         view->shape[d] = view->shape[d - 1];
         view->stride[d] = view->stride[d - 1];
@@ -104,7 +107,8 @@ static enum cs_status fill(struct cs_rank *rank, const char *who, const struct c
     return CS_OK;
 }
 
-static enum cs_status pad_into(struct cs_rank *rank, const struct cs_step *step, struct cs_view to, const struct cs_view *from) {
+static enum cs_status pad_into(struct cs_rank *rank, const struct cs_step *step, struct cs_view to,
+                               const struct cs_view *from) {
     CS_TRY(fill(rank, "padding by post-load", &to, (double)step->value));
     for (int d = 0; d < to.ndim; d++) CS_TRY(cs_view_narrow(&to, d, 0, from->shape[d]));
     return cs_rank_copy(rank, CS_LOG_COPY, "padding by post-load", step->param, &to, from);

@@ -15,10 +15,11 @@ static int64_t block_of(const struct cs_post_load *run, int ndim, int d, int64_t
 }
 
 /* The view with ones behind its dimensions; 0 dimensions count as one. */
-static enum cs_status operand_of(const struct cs_post_load *run, const struct cs_program *program, const struct cs_view *view,
-                                 struct cs_operand *operand) {
+static enum cs_status operand_of(const struct cs_post_load *run, const struct cs_program *program,
+                                 const struct cs_view *view, struct cs_operand *operand) {
     char text[CS_VIEW_TEXT];
-    CS_REQUIRE(view->ndim <= program->ndim, CS_BAD_SHAPE, "%s has more dimensions than the %d of the program", cs_view_text(view, text), program->ndim);
+    CS_REQUIRE(view->ndim <= program->ndim, CS_BAD_SHAPE, "%s has more dimensions than the %d of the program",
+               cs_view_text(view, text), program->ndim);
     operand->view = *view;
     for (int d = 0; d < program->ndim; d++) {
         if (d >= view->ndim) operand->view.shape[d] = 1, operand->view.stride[d] = 0;
@@ -36,7 +37,8 @@ static enum cs_status name_text(struct cs_post_load *run, const struct cs_progra
 }
 
 /* `shape`: what the program runs over; NULL: what its first operand has. */
-static enum cs_status prepare(struct cs_post_load *run, const struct cs_step *step, const char *shape, struct cs_program *program) {
+static enum cs_status prepare(struct cs_post_load *run, const struct cs_step *step, const char *shape,
+                              struct cs_program *program) {
     struct cs_program_name names[CS_PROGRAM_OPERANDS];
     struct cs_view views[CS_PROGRAM_OPERANDS];
     CS_TRY(cs_program_parse(step->text, program, names));
@@ -57,8 +59,10 @@ static enum cs_status prepare(struct cs_post_load *run, const struct cs_step *st
     return CS_OK;
 }
 
-static void note(struct cs_post_load *run, const struct cs_step *step, const struct cs_program *program, const struct cs_view *result) {
-    struct cs_log_entry entry = {.kind = CS_LOG_CONVERT, .who = step->text, .what = step->param, .destination = *result};
+static void note(struct cs_post_load *run, const struct cs_step *step, const struct cs_program *program,
+                 const struct cs_view *result) {
+    struct cs_log_entry entry = {
+        .kind = CS_LOG_CONVERT, .who = step->text, .what = step->param, .destination = *result};
     if (program->n_operands > 0) entry.source = program->operand[0].view, entry.has_source = true;
     cs_log_note(run->module->rank->log, &entry);
 }

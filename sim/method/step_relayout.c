@@ -16,10 +16,12 @@ struct part {
 };
 
 /* Composing costs more than a small relayout: a rank keeps its plans by chain and shape. */
-static enum cs_status plan_of(struct cs_rank *rank, const struct part *part, int bits, int64_t rows, int64_t columns, const struct cs_plan **plan) {
+static enum cs_status plan_of(struct cs_rank *rank, const struct part *part, int bits, int64_t rows, int64_t columns,
+                              const struct cs_plan **plan) {
     const void *key = &part->step->chain[part->first];
     for (struct cs_plan_cache *kept = rank->plans; kept; kept = kept->next)
-        if (kept->key == key && kept->n_layouts == part->n && kept->bits == bits && kept->rows == rows && kept->columns == columns) {
+        if (kept->key == key && kept->n_layouts == part->n && kept->bits == bits && kept->rows == rows &&
+            kept->columns == columns) {
             *plan = &kept->plan;
             return CS_OK;
         }
@@ -42,7 +44,8 @@ static enum cs_status plan_of(struct cs_rank *rank, const struct part *part, int
 static const char *chain_text(struct cs_rank *rank, const struct part *part) {
     const char *const *names = part->step->chain + part->first;
     const char *text = names[0];
-    for (size_t i = 1; rank->log->is_tracing && i < part->n && text; i++) text = cs_arena_format(rank->arena, "%s, %s", text, names[i]);
+    for (size_t i = 1; rank->log->is_tracing && i < part->n && text; i++)
+        text = cs_arena_format(rank->arena, "%s, %s", text, names[i]);
     return text ? text : part->step->param;
 }
 
@@ -59,8 +62,13 @@ static enum cs_status relayout_part(struct cs_post_load *run, const struct part 
                         keeps_shape ? working->view.shape : (int64_t[]){n, plan->rows, plan->columns}));
     CS_TRY(cs_rank_allocate(rank, &layout, part->step->param, &result));
     CS_TRY(cs_device_relayout(rank->device, plan, n, &result, &working->view));
-    cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_RELAYOUT, .who = chain_text(rank, part), .what = part->step->param,
-                                                  .destination = result, .source = working->view, .has_source = true, .plan = plan});
+    cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_RELAYOUT,
+                                                  .who = chain_text(rank, part),
+                                                  .what = part->step->param,
+                                                  .destination = result,
+                                                  .source = working->view,
+                                                  .has_source = true,
+                                                  .plan = plan});
     working->view = result;
     return CS_OK;
 }

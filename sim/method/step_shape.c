@@ -10,10 +10,14 @@ enum { NAME = 64 };
 /* A number, or the extent of one dimension of a value. */
 static enum cs_status factor(struct cs_post_load *run, const char *word, size_t length, int64_t *extent) {
     char name[NAME];
-    CS_REQUIRE(length > 0 && length < NAME, CS_BAD_VALUE, "shape word \"%.*s\" is no number and no NAME.DIMENSION", (int)length, word);
+    CS_REQUIRE(length > 0 && length < NAME, CS_BAD_VALUE, "shape word \"%.*s\" is no number and no NAME.DIMENSION",
+               (int)length, word);
     memcpy(name, word, length);
     name[length] = 0;
-    const struct { const char *name; int64_t value; } words[] = {{"E", run->experts}, {"bn", run->block[0]}, {"bk", run->block[1]}};
+    const struct {
+        const char *name;
+        int64_t value;
+    } words[] = {{"E", run->experts}, {"bn", run->block[0]}, {"bk", run->block[1]}};
     for (size_t i = 0; i < CS_COUNT(words); i++)
         if (cs_text_equal(words[i].name, name)) {
             *extent = words[i].value;
@@ -42,9 +46,11 @@ static enum cs_status extent_of(struct cs_post_load *run, const char *word, size
         for (end = start; end < length && word[end] != '*' && word[end] != '/';) end++;
         int64_t value;
         CS_TRY(factor(run, word + start, end - start, &value));
-        CS_REQUIRE(operation == '*' || value > 0, CS_BAD_VALUE, "shape word \"%.*s\" divides by %" PRId64, (int)length, word, value);
+        CS_REQUIRE(operation == '*' || value > 0, CS_BAD_VALUE, "shape word \"%.*s\" divides by %" PRId64, (int)length,
+                   word, value);
         if (operation == '*')
-            CS_REQUIRE(cs_multiply(*extent, value, extent), CS_BAD_SHAPE, "shape word \"%.*s\" is too large", (int)length, word);
+            CS_REQUIRE(cs_multiply(*extent, value, extent), CS_BAD_SHAPE, "shape word \"%.*s\" is too large",
+                       (int)length, word);
         else
             *extent = (*extent + value - 1) / value;
         if (end < length) operation = word[end];
@@ -62,7 +68,8 @@ static enum cs_status all_of(struct cs_post_load *run, const char *word, size_t 
     struct cs_view view;
     CS_TRY(cs_steps_value(run, name, &view));
     if (end < length) CS_TRY(factor(run, word + end + 1, length - end - 1, &divisor));
-    CS_REQUIRE(*ndim + view.ndim <= CS_NDIM && divisor > 0, CS_BAD_VALUE, "shape word \"%.*s\": too many dimensions, or a bad divisor", (int)length, word);
+    CS_REQUIRE(*ndim + view.ndim <= CS_NDIM && divisor > 0, CS_BAD_VALUE,
+               "shape word \"%.*s\": too many dimensions, or a bad divisor", (int)length, word);
     for (int d = 0; d < view.ndim; d++) shape[(*ndim)++] = view.shape[d];
     if (view.ndim > 0) shape[*ndim - 1] = (shape[*ndim - 1] + divisor - 1) / divisor;
     return CS_OK;

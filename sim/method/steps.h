@@ -9,12 +9,14 @@ typedef enum cs_status cs_step_function(struct cs_post_load *run, const struct c
 /* post_load.c: the value of a name, a parameter's own bytes when no step made one. */
 enum cs_status cs_steps_find(struct cs_post_load *run, const char *name, struct cs_working **value);
 /* `value` may be NULL. */
-enum cs_status cs_steps_set(struct cs_post_load *run, const char *name, const struct cs_view *view, struct cs_working **value);
+enum cs_status cs_steps_set(struct cs_post_load *run, const char *name, const struct cs_view *view,
+                            struct cs_working **value);
 
 /* step_relayout.c */
 cs_step_function cs_step_relayout;
 /* step_bytes.c */
-cs_step_function cs_step_cast, cs_step_view, cs_step_reshape, cs_step_select, cs_step_transpose, cs_step_take, cs_step_pad, cs_step_zero;
+cs_step_function cs_step_cast, cs_step_view, cs_step_reshape, cs_step_select, cs_step_transpose, cs_step_take,
+    cs_step_pad, cs_step_zero;
 /* step_program.c */
 cs_step_function cs_step_map, cs_step_update, cs_step_maximum;
 /* step_shape.c: the extents that a shape text means. */

@@ -16,6 +16,7 @@ static int compare_name(const void *name, const void *table) {
 }
 
 const struct cs_step_table *cs_step_table_by_name(const char *name) {
-    const struct cs_step_table *const *found = bsearch(name, cs_step_tables, cs_n_step_tables, sizeof *cs_step_tables, compare_name);
+    const struct cs_step_table *const *found =
+        bsearch(name, cs_step_tables, cs_n_step_tables, sizeof *cs_step_tables, compare_name);
     return found ? *found : NULL;
 }

@@ -1,8 +1,15 @@
 #include "sim/method/method.h"
 
-static enum cs_status make_tensor(const struct cs_method *method, const struct cs_param_row *row, const struct cs_sizes *sizes, struct cs_tensor_spec *made) {
-    *made = (struct cs_tensor_spec){.name = row->name, .kind = CS_PARAMETER, .dtype = row->dtype, .init = row->init, .init_value = 1.0,
-                                    .weight_loader_numel = -1, .is_scale = row->is_scale, .is_online = method->is_online};
+static enum cs_status make_tensor(const struct cs_method *method, const struct cs_param_row *row,
+                                  const struct cs_sizes *sizes, struct cs_tensor_spec *made) {
+    *made = (struct cs_tensor_spec){.name = row->name,
+                                    .kind = CS_PARAMETER,
+                                    .dtype = row->dtype,
+                                    .init = row->init,
+                                    .init_value = 1.0,
+                                    .weight_loader_numel = -1,
+                                    .is_scale = row->is_scale,
+                                    .is_online = method->is_online};
     enum cs_status status = cs_shape_parse(row->shape, sizes, &made->ndim, made->shape);
     int one;
     int64_t numel[CS_NDIM];

@@ -17,6 +17,7 @@ struct cs_backend; /* method/method.h */
 /* ---- description ---- */
 
 /* How a tensor is created. Only ONES, and VALUE 1.0, of a floating dtype make the padding value 1 (R2.2). */
+/* clang-format off */
 #define CS_INITS(X)                                                                                                    \
     X(EMPTY,  "empty")                                                                                                 \
     X(ZEROS,  "zeros")                                                                                                 \
@@ -24,6 +25,7 @@ struct cs_backend; /* method/method.h */
     X(VALUE,  "value")  /* torch.full(init_value) */                                                                   \
     X(ARANGE, "arange")                                                                                                \
     X(META,   "meta")   /* created on the meta device, materialised later */
+/* clang-format on */
 
 enum cs_init {
 #define X(id, name) CS_INIT_##id,
@@ -43,11 +45,11 @@ struct cs_tensor_spec {
     enum cs_init init;
     double init_value;
     bool has_padding_value;
-    double padding_value;       /* explicit */
+    double padding_value;        /* explicit */
     int64_t weight_loader_numel; /* counted instead of the number of elements; -1: absent */
-    bool is_unregistered;       /* a parameter object that the module does not register (R2.5) */
-    bool is_scale;              /* byte class of its payload in reports */
-    bool is_online;             /* created on the meta device, materialised with `init` when its first tensor arrives */
+    bool is_unregistered;        /* a parameter object that the module does not register (R2.5) */
+    bool is_scale;               /* byte class of its payload in reports */
+    bool is_online; /* created on the meta device, materialised with `init` when its first tensor arrives */
 };
 
 /* Value that the parameter's padding must hold, decided right after creation (R2.2). `on_meta`: the model was built on
@@ -63,18 +65,18 @@ struct cs_module_spec {
     bool processes_while_loading;     /* post-load as soon as every tensor arrived, as online quantisation does */
 };
 
-/* What a layer's configuration says beside its sizes: a set of bits. Rows of tables name the ones that they need, or in the upper half
- * (CS_UNLESS) the ones that must be absent. */
+/* What a layer's configuration says beside its sizes: a set of bits. Rows of tables name the ones that they need, or in
+ * the upper half (CS_UNLESS) the ones that must be absent. */
 enum cs_layer_option {
-    CS_WITH_BIAS     = 1 << 0,
-    CS_NOT_GATED     = 1 << 1, /* one shard in w13, the up projection */
-    CS_STATIC_INPUT  = 1 << 2, /* the checkpoint has activation scales */
-    CS_ASYMMETRIC    = 1 << 3, /* zero points */
-    CS_PER_CHANNEL   = 1 << 4, /* one group spans K */
-    CS_GLOBAL_INPUT  = 1 << 5, /* activation scales of every rank's experts are kept */
+    CS_WITH_BIAS = 1 << 0,
+    CS_NOT_GATED = 1 << 1,     /* one shard in w13, the up projection */
+    CS_STATIC_INPUT = 1 << 2,  /* the checkpoint has activation scales */
+    CS_ASYMMETRIC = 1 << 3,    /* zero points */
+    CS_PER_CHANNEL = 1 << 4,   /* one group spans K */
+    CS_GLOBAL_INPUT = 1 << 5,  /* activation scales of every rank's experts are kept */
     CS_NAMED_BACKEND = 1 << 6, /* the user asked for this back end */
-    CS_ACT_ORDER     = 1 << 7, /* GPTQ's desc_act */
-    CS_WITH_LORA     = 1 << 7,
+    CS_ACT_ORDER = 1 << 7,     /* GPTQ's desc_act */
+    CS_WITH_LORA = 1 << 7,
 };
 #define CS_UNLESS(options) ((options) << 16)
 static inline bool cs_options_select(unsigned options, unsigned when) {
@@ -82,7 +84,13 @@ static inline bool cs_options_select(unsigned options, unsigned when) {
 }
 
 /* All-to-all back ends that round the hidden dimension (sim/method/rounding.c). */
-enum cs_all2all { CS_ALL2ALL_NONE, CS_ALL2ALL_DEEPEP_HT, CS_ALL2ALL_DEEPEP_LL, CS_ALL2ALL_DEEPEP_V2, CS_ALL2ALL_NIXL_EP };
+enum cs_all2all {
+    CS_ALL2ALL_NONE,
+    CS_ALL2ALL_DEEPEP_HT,
+    CS_ALL2ALL_DEEPEP_LL,
+    CS_ALL2ALL_DEEPEP_V2,
+    CS_ALL2ALL_NIXL_EP
+};
 
 /* Sizes of one model on one rank, all after sharding; `_u` before rounding. */
 struct cs_sizes {
@@ -92,11 +100,11 @@ struct cs_sizes {
     int64_t intermediate_full, intermediate_u, intermediate;
     int tp, ep; /* one of them is 1 */
     enum cs_all2all all2all;
-    unsigned options;    /* enum cs_layer_option */
-    int bits;            /* of a quantised weight */
-    int64_t group;       /* elements of K with one scale */
-    int64_t block[2];    /* rows and columns with one scale in the checkpoint */
-    int64_t refine[2];   /* a checkpoint's block is this many of the parameter's, down and across */
+    unsigned options;         /* enum cs_layer_option */
+    int bits;                 /* of a quantised weight */
+    int64_t group;            /* elements of K with one scale */
+    int64_t block[2];         /* rows and columns with one scale in the checkpoint */
+    int64_t refine[2];        /* a checkpoint's block is this many of the parameter's, down and across */
     bool shards_whole_blocks; /* ranks take whole blocks; the last ones are padding */
 };
 
@@ -117,6 +125,7 @@ struct cs_model_spec {
 
 /* ---- operation log: who wrote what, for provenance; kept only while `is_tracing` ---- */
 
+/* clang-format off */
 #define CS_LOG_KINDS(X)                                                                                                \
     X(ALLOCATE,  "uninitialised memory")                                                                               \
     X(INIT,      "creation")                                                                                           \
@@ -126,6 +135,7 @@ struct cs_model_spec {
     X(RELAYOUT,  "post-load relayout")                                                                                 \
     X(CONVERT,   "post-load cast")                                                                                     \
     X(COPY,      "copy")
+/* clang-format on */
 
 enum cs_log_kind {
 #define X(id, name) CS_LOG_##id,
@@ -135,23 +145,23 @@ enum cs_log_kind {
 
 struct cs_log_entry {
     enum cs_log_kind kind;
-    int rank;                    /* storage ids are its allocator's; rank and load are filled in by cs_log_note */
-    int load;                    /* 0: cold start, 1: first reload, … */
-    const char *who;             /* loader, step or driver state, for the sentence */
-    const char *what;            /* checkpoint tensor, parameter or layout chain */
-    struct cs_view destination;  /* storages may be gone: compare ids, never follow */
+    int rank;                   /* storage ids are its allocator's; rank and load are filled in by cs_log_note */
+    int load;                   /* 0: cold start, 1: first reload, … */
+    const char *who;            /* loader, step or driver state, for the sentence */
+    const char *what;           /* checkpoint tensor, parameter or layout chain */
+    struct cs_view destination; /* storages may be gone: compare ids, never follow */
     struct cs_view source;
     bool has_source;
     uint64_t destination_id, source_id; /* of their storages; filled in by cs_log_note */
-    enum cs_origin origin;       /* ALLOCATE */
-    const struct cs_plan *plan;  /* RELAYOUT */
+    enum cs_origin origin;              /* ALLOCATE */
+    const struct cs_plan *plan;         /* RELAYOUT */
 };
 
 enum { CS_LOG_MOST = 1 << 17 }; /* entries of one trace */
 
 struct cs_log {
     bool is_tracing, is_full; /* full: what came later is not known */
-    int rank, load; /* that run now */
+    int rank, load;           /* that run now */
     size_t n_entries, capacity;
     struct cs_log_entry *entries;
     struct cs_arena *arena;
@@ -164,7 +174,7 @@ void cs_log_note(struct cs_log *log, const struct cs_log_entry *entry);
 /* ---- live objects ---- */
 
 struct cs_param {
-    const char *name; /* under which it was created */
+    const char *name;                  /* under which it was created */
     const struct cs_tensor_spec *spec; /* NULL: made by post-load */
     struct cs_view view;
     double padding_value;
@@ -195,7 +205,7 @@ struct cs_module {
     struct cs_padding padding;
     int64_t n_calls, n_expected_calls; /* of the current load */
     bool is_processed;                 /* post-load ran for the current load */
-    void *driver;      /* the driver's own state of this module, or NULL */
+    void *driver;                      /* the driver's own state of this module, or NULL */
 };
 
 /* Composed relayout plans, by chain and shape: composing costs more than a small relayout. */
@@ -221,7 +231,7 @@ struct cs_rank {
     bool is_restored_on_meta; /* a layerwise reload would rematerialise on meta: the model was built there */
     bool has_prefill;         /* audit: parameters are created holding this byte */
     uint8_t prefill;
-    void *driver;                                 /* the running driver's own state, or NULL */
+    void *driver;                                   /* the running driver's own state, or NULL */
     void (*mark_roots)(const struct cs_rank *rank); /* the running driver's storages, for sweeps; NULL: none */
     struct cs_plan_cache *plans;
     size_t n_modules;
@@ -232,10 +242,13 @@ struct cs_rank {
  * creates parameters without memory. */
 enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, const struct cs_module_spec *spec,
                                 bool on_meta);
-/* Allocates memory for `layout` (shape, stride, dtype; its storage and offset do not matter) as the rank's allocator decides. */
-enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label, struct cs_view *view);
+/* Allocates memory for `layout` (shape, stride, dtype; its storage and offset do not matter) as the rank's allocator
+ * decides. */
+enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label,
+                                struct cs_view *view);
 /* The same on the meta device. */
-enum cs_status cs_rank_allocate_meta(struct cs_rank *rank, const struct cs_view *layout, const char *label, struct cs_view *view);
+enum cs_status cs_rank_allocate_meta(struct cs_rank *rank, const struct cs_view *layout, const char *label,
+                                     struct cs_view *view);
 /* cs_device_copy, noted in the log. */
 enum cs_status cs_rank_copy(struct cs_rank *rank, enum cs_log_kind kind, const char *who, const char *what,
                             const struct cs_view *destination, const struct cs_view *source);
@@ -248,7 +261,8 @@ int64_t cs_rank_expert_slot(const struct cs_rank_spec *rank, int64_t expert);
 struct cs_param *cs_param_new(struct cs_rank *rank, const char *name, const struct cs_tensor_spec *spec);
 struct cs_slot *cs_module_slot(struct cs_module *module, const char *name); /* NULL: no such name */
 /* Registers an object under a name, replacing what is there. */
-enum cs_status cs_module_register(struct cs_module *module, const char *name, enum cs_tensor_kind kind, struct cs_param *param);
+enum cs_status cs_module_register(struct cs_module *module, const char *name, enum cs_tensor_kind kind,
+                                  struct cs_param *param);
 enum cs_status cs_module_hold(struct cs_module *module, const char *path, struct cs_param *param);
 
 /* Runs the policy's part before post-load, for one module. */
@@ -257,6 +271,7 @@ enum cs_status cs_module_fill(struct cs_module *module);
 /* Frees storages that no slot, side path or root of the driver names. */
 void cs_rank_sweep(struct cs_rank *rank);
 
+/* clang-format off */
 /* ---- released defects that can be switched on; step 5 adds mutants beside them ----
  *    id                     name                        what the release does */
 #define CS_DEFECTS(X)                                                                                                  \
@@ -265,12 +280,13 @@ void cs_rank_sweep(struct cs_rank *rank);
     X(META_RESTORE_DEVICE,   "meta_restore_device",      "F23: a model built on meta rematerialises on meta")          \
     X(SOURCE_ZEROED,         "source_zeroed",            "F18: ranks other than 0 zero the caller's down_proj_bias")           \
     X(STREAMED_PADDED_SPLIT, "streamed_padded_split",    "F3: the streamed gpt-oss loader splits by the padded size")
+/* clang-format on */
 
 enum cs_defect {
 #define X(id, name, text) CS_DEFECT_##id,
     CS_DEFECTS(X)
 #undef X
-    CS_N_DEFECTS
+        CS_N_DEFECTS
 };
 const char *cs_defect_name(enum cs_defect defect);
 const char *cs_defect_text(enum cs_defect defect);

@@ -12,10 +12,12 @@ struct cs_slot *cs_module_slot(struct cs_module *module, const char *name) {
     return NULL;
 }
 
-enum cs_status cs_module_register(struct cs_module *module, const char *name, enum cs_tensor_kind kind, struct cs_param *param) {
+enum cs_status cs_module_register(struct cs_module *module, const char *name, enum cs_tensor_kind kind,
+                                  struct cs_param *param) {
     struct cs_slot *slot = cs_module_slot(module, name);
     if (!slot) {
-        slot = cs_arena_grow(module->rank->arena, (void **)&module->slots, module->n_slots, &module->slot_capacity, sizeof *slot);
+        slot = cs_arena_grow(module->rank->arena, (void **)&module->slots, module->n_slots, &module->slot_capacity,
+                             sizeof *slot);
         CS_REQUIRE(slot, CS_NO_MEMORY, "out of memory while registering %s.%s", module->spec->name, name);
         module->n_slots++;
     }
@@ -24,7 +26,8 @@ enum cs_status cs_module_register(struct cs_module *module, const char *name, en
 }
 
 enum cs_status cs_module_hold(struct cs_module *module, const char *path, struct cs_param *param) {
-    struct cs_side *side = cs_arena_grow(module->rank->arena, (void **)&module->sides, module->n_sides, &module->side_capacity, sizeof *side);
+    struct cs_side *side = cs_arena_grow(module->rank->arena, (void **)&module->sides, module->n_sides,
+                                         &module->side_capacity, sizeof *side);
     CS_REQUIRE(side, CS_NO_MEMORY, "out of memory while holding %s of %s", path, module->spec->name);
     module->n_sides++;
     *side = (struct cs_side){.path = path, .param = param};
@@ -33,12 +36,14 @@ enum cs_status cs_module_hold(struct cs_module *module, const char *path, struct
 
 /* Audit builds a module twice over two prefills to learn which bytes no loader writes. */
 static enum cs_status prefill(struct cs_rank *rank, const struct cs_view *view) {
-    struct cs_view bytes = {.storage = view->storage, .dtype = CS_U8, .ndim = 1, .shape = {(int64_t)view->storage->bytes}, .stride = {1}};
+    struct cs_view bytes = {
+        .storage = view->storage, .dtype = CS_U8, .ndim = 1, .shape = {(int64_t)view->storage->bytes}, .stride = {1}};
     struct cs_fill fill = {.view = bytes, .bits = rank->prefill};
     return cs_device_fill(rank->device, &fill, 1);
 }
 
-static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *module, const struct cs_tensor_spec *spec, bool on_meta) {
+static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *module, const struct cs_tensor_spec *spec,
+                                    bool on_meta) {
     struct cs_param *param = cs_param_new(rank, spec->name, spec);
     CS_REQUIRE(param, CS_NO_MEMORY, "out of memory while creating %s.%s", module->spec->name, spec->name);
     struct cs_view layout;
@@ -51,7 +56,8 @@ static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *modu
     return cs_module_register(module, spec->name, spec->is_unregistered ? CS_PLAIN_TENSOR : spec->kind, param);
 }
 
-enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, const struct cs_module_spec *spec, bool on_meta) {
+enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, const struct cs_module_spec *spec,
+                                bool on_meta) {
     *module = (struct cs_module){.rank = rank, .spec = spec, .padding = {.arena = rank->arena}};
     for (size_t i = 0; i < spec->n_tensors; i++) CS_TRY(create_tensor(rank, module, &spec->tensors[i], on_meta));
     return CS_OK;
@@ -70,10 +76,15 @@ static void trace_fill(struct cs_module *module) {
     for (size_t i = 0; i < padding->n_records; i++) {
         const struct cs_padding_record *record = &padding->records[i];
         struct cs_view view;
-        if (record->is_stale || !find_parameter(module, record->name, &view) || !cs_view_same_layout(&view, &record->layout)) continue;
+        if (record->is_stale || !find_parameter(module, record->name, &view) ||
+            !cs_view_same_layout(&view, &record->layout))
+            continue;
         for (size_t r = 0; r < record->n_regions; r++)
-            cs_log_note(module->rank->log, &(struct cs_log_entry){.kind = CS_LOG_FILL, .who = "record_and_fill", .what = record->name,
-                                                                  .destination = cs_region_view(&record->regions[r], &view)});
+            cs_log_note(module->rank->log,
+                        &(struct cs_log_entry){.kind = CS_LOG_FILL,
+                                               .who = "record_and_fill",
+                                               .what = record->name,
+                                               .destination = cs_region_view(&record->regions[r], &view)});
     }
 }
 

@@ -10,16 +10,19 @@ int64_t cs_rank_expert_slot(const struct cs_rank_spec *rank, int64_t expert) {
 
 static size_t bytes_for(const struct cs_view *layout) { return cs_view_span_bytes(layout); }
 
-enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label, struct cs_view *view) {
+enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label,
+                                struct cs_view *view) {
     struct cs_view fresh = *layout;
     fresh.offset = 0;
     CS_TRY(cs_allocate(&rank->allocator, bytes_for(&fresh), fresh.dtype, label, &fresh.storage));
-    cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_ALLOCATE, .who = label, .what = label, .destination = fresh});
+    cs_log_note(rank->log,
+                &(struct cs_log_entry){.kind = CS_LOG_ALLOCATE, .who = label, .what = label, .destination = fresh});
     *view = fresh;
     return CS_OK;
 }
 
-enum cs_status cs_rank_allocate_meta(struct cs_rank *rank, const struct cs_view *layout, const char *label, struct cs_view *view) {
+enum cs_status cs_rank_allocate_meta(struct cs_rank *rank, const struct cs_view *layout, const char *label,
+                                     struct cs_view *view) {
     struct cs_view fresh = *layout;
     fresh.offset = 0;
     CS_TRY(cs_allocate_kind(&rank->allocator, CS_STORAGE_META, bytes_for(&fresh), NULL, NULL, label, &fresh.storage));
@@ -31,8 +34,12 @@ enum cs_status cs_rank_copy(struct cs_rank *rank, enum cs_log_kind kind, const c
                             const struct cs_view *destination, const struct cs_view *source) {
     CS_TRY(cs_device_copy(rank->device, destination, source));
     if (destination->storage->kind == CS_STORAGE_MEMORY)
-        cs_log_note(rank->log, &(struct cs_log_entry){.kind = kind, .who = who, .what = what, .destination = *destination,
-                                                      .source = *source, .has_source = true});
+        cs_log_note(rank->log, &(struct cs_log_entry){.kind = kind,
+                                                      .who = who,
+                                                      .what = what,
+                                                      .destination = *destination,
+                                                      .source = *source,
+                                                      .has_source = true});
     return CS_OK;
 }
 
@@ -53,7 +60,8 @@ static enum cs_status fill_rising(struct cs_rank *rank, const struct cs_view *vi
 
 enum cs_status cs_rank_initialise(struct cs_rank *rank, const struct cs_tensor_spec *spec, const struct cs_view *view) {
     static const double value_of[] = {[CS_INIT_ZEROS] = 0.0, [CS_INIT_ONES] = 1.0, [CS_INIT_VALUE] = 0.0};
-    bool has_bytes = spec->init != CS_INIT_EMPTY && spec->init != CS_INIT_META && view->storage->kind == CS_STORAGE_MEMORY;
+    bool has_bytes =
+        spec->init != CS_INIT_EMPTY && spec->init != CS_INIT_META && view->storage->kind == CS_STORAGE_MEMORY;
     if (!has_bytes) return CS_OK;
     if (spec->init == CS_INIT_ARANGE) {
         CS_TRY(fill_rising(rank, view));
@@ -61,16 +69,19 @@ enum cs_status cs_rank_initialise(struct cs_rank *rank, const struct cs_tensor_s
         CS_TRY(fill_whole(rank, view, 1)); /* integer ones: byte 0x01 of an e8m0 scale kept as u8 */
     } else {
         uint64_t bits;
-        CS_TRY(cs_dtype_encode(view->dtype, spec->init == CS_INIT_VALUE ? spec->init_value : value_of[spec->init], &bits));
+        CS_TRY(
+            cs_dtype_encode(view->dtype, spec->init == CS_INIT_VALUE ? spec->init_value : value_of[spec->init], &bits));
         CS_TRY(fill_whole(rank, view, bits));
     }
-    cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_INIT, .who = "create_weights", .what = spec->name, .destination = *view});
+    cs_log_note(rank->log, &(struct cs_log_entry){
+                               .kind = CS_LOG_INIT, .who = "create_weights", .what = spec->name, .destination = *view});
     return CS_OK;
 }
 
 static void mark_slots(const struct cs_module *module) {
     for (size_t i = 0; i < module->n_slots; i++)
-        if (module->slots[i].param && module->slots[i].param->view.storage) module->slots[i].param->view.storage->is_reachable = true;
+        if (module->slots[i].param && module->slots[i].param->view.storage)
+            module->slots[i].param->view.storage->is_reachable = true;
     for (size_t i = 0; i < module->n_sides; i++) module->sides[i].param->view.storage->is_reachable = true;
 }
 

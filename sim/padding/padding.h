@@ -17,14 +17,15 @@ struct cs_region {
     int64_t shape[CS_NDIM], stride[CS_NDIM];
 };
 
-/* The part [start, start + length) of every dimension of `view`, as a region of it. CS_BAD_INDEX when it does not fit. */
+/* The part [start, start + length) of every dimension of `view`, as a region of it. CS_BAD_INDEX when it does not fit.
+ */
 enum cs_status cs_region_of_box(struct cs_region *region, const struct cs_view *view, const int64_t *start,
                                 const int64_t *length);
 /* The view that a region covers in a parameter that lies at `view`. */
 struct cs_view cs_region_view(const struct cs_region *region, const struct cs_view *view);
 
 struct cs_padding_record {
-    const char *name; /* of the parameter */
+    const char *name;      /* of the parameter */
     struct cs_view layout; /* of the parameter when marked; its storage is not looked at */
     double value;
     bool is_stale; /* marked before the latest fill */
@@ -60,16 +61,17 @@ struct cs_padding_site {
     bool *has_warned;
 };
 
-/* Records `region` of the parameter, which covers every expert whatever the call loads (R2.1); a region already recorded by this load is kept once. Meta tensors and tensors that
- * are no parameter record nothing; a parameter that is not registered warns once (R2.5). Source: reference pull request,
- * mark_padding. */
+/* Records `region` of the parameter, which covers every expert whatever the call loads (R2.1); a region already
+ * recorded by this load is kept once. Meta tensors and tensors that are no parameter record nothing; a parameter that
+ * is not registered warns once (R2.5). Source: reference pull request, mark_padding. */
 enum cs_status cs_padding_mark(const struct cs_padding_site *site, const struct cs_region *region);
 
 /* Finds where the parameter `name` lives now; false when it is gone. */
 typedef bool cs_padding_lookup(void *context, const char *name, struct cs_view *view);
 
-/* Writes every region recorded since the last fill, in one device call, and ends the load's records. Parameters that are
- * gone, or whose shape, stride or dtype changed since recording, are skipped and counted. A second fill is a no-op. */
+/* Writes every region recorded since the last fill, in one device call, and ends the load's records. Parameters that
+ * are gone, or whose shape, stride or dtype changed since recording, are skipped and counted. A second fill is a no-op.
+ */
 enum cs_status cs_padding_fill(struct cs_padding *padding, cs_padding_lookup *lookup, void *context,
                                const struct cs_device *device, struct cs_fill_stats *stats);
 
@@ -78,7 +80,8 @@ enum cs_status cs_padding_fill(struct cs_padding *padding, cs_padding_lookup *lo
 struct cs_policy {
     const char *name, *rule, *weakness;
     /* A tensor was rematerialised with uninitialised memory. */
-    enum cs_status (*on_materialize)(const struct cs_device *device, const struct cs_view *view, struct cs_fill_stats *stats);
+    enum cs_status (*on_materialize)(const struct cs_device *device, const struct cs_view *view,
+                                     struct cs_fill_stats *stats);
     /* A loader narrowed `region` away. */
     enum cs_status (*on_narrowed)(const struct cs_padding_site *site, const struct cs_region *region);
     /* Post-load is about to run. */

@@ -7,7 +7,8 @@ static void count_fill(struct cs_fill_stats *stats, const struct cs_view *view) 
     stats->bytes += cs_view_numel(view) * cs_dtype_bits(view->dtype) / 8;
 }
 
-static enum cs_status zero_view(const struct cs_device *device, const struct cs_view *view, struct cs_fill_stats *stats) {
+static enum cs_status zero_view(const struct cs_device *device, const struct cs_view *view,
+                                struct cs_fill_stats *stats) {
     struct cs_fill fill = {.view = *view, .bits = 0};
     count_fill(stats, view);
     return cs_device_fill(device, &fill, 1);
@@ -29,6 +30,7 @@ static enum cs_status zero_per_expert(const struct cs_padding_site *site, const 
 }
 
 /* Sorted by what they know. */
+/* clang-format off */
 const struct cs_policy cs_policies[] = {
     {.name = "none",
      .rule = "nothing refills padding (today's releases)",
@@ -47,6 +49,7 @@ const struct cs_policy cs_policies[] = {
      .on_narrowed = cs_padding_mark,
      .before_post_load = cs_padding_fill},
 };
+/* clang-format on */
 const size_t cs_n_policies = CS_COUNT(cs_policies);
 
 const struct cs_policy *cs_policy_by_name(const char *name) {

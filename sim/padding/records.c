@@ -1,6 +1,5 @@
 #include "sim/padding/padding.h"
 
-
 static struct cs_padding_record *find_record(struct cs_padding *padding, const char *name) {
     for (size_t i = 0; i < padding->n_records; i++)
         if (cs_text_equal(padding->records[i].name, name)) return &padding->records[i];
@@ -23,11 +22,12 @@ static bool same_region(const struct cs_region *a, const struct cs_region *b) {
     return true;
 }
 
-static enum cs_status add_region(struct cs_padding *padding, struct cs_padding_record *record, const struct cs_region *region) {
+static enum cs_status add_region(struct cs_padding *padding, struct cs_padding_record *record,
+                                 const struct cs_region *region) {
     for (size_t i = 0; i < record->n_regions; i++)
         if (same_region(&record->regions[i], region)) return CS_OK; /* another expert's call said the same (R2.1) */
-    struct cs_region *added = cs_arena_grow(padding->arena, (void **)&record->regions, record->n_regions, &record->capacity,
-                                            sizeof *added);
+    struct cs_region *added =
+        cs_arena_grow(padding->arena, (void **)&record->regions, record->n_regions, &record->capacity, sizeof *added);
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory while recording the padding of %s", record->name);
     *added = *region;
     record->n_regions++;
@@ -38,9 +38,11 @@ static enum cs_status warn_once(const struct cs_padding_site *site) {
     if (*site->has_warned) return CS_OK;
     *site->has_warned = true;
     if (site->stats->warnings++) return CS_OK;
-    site->stats->warning = cs_arena_format(site->padding->arena,
-                                           "%s.%s is not registered on its module: its padding is not recorded and nothing will refill it; register "
-                                           "the parameter before loading", site->module, site->name);
+    site->stats->warning = cs_arena_format(
+        site->padding->arena,
+        "%s.%s is not registered on its module: its padding is not recorded and nothing will refill it; register "
+        "the parameter before loading",
+        site->module, site->name);
     CS_REQUIRE(site->stats->warning, CS_NO_MEMORY, "out of memory for a warning about %s.%s", site->module, site->name);
     return CS_OK;
 }
@@ -98,7 +100,8 @@ static enum cs_status collect(const struct cs_padding *padding, cs_padding_looku
 enum cs_status cs_padding_fill(struct cs_padding *padding, cs_padding_lookup *lookup, void *context,
                                const struct cs_device *device, struct cs_fill_stats *stats) {
     size_t most = 0;
-    for (size_t i = 0; i < padding->n_records; i++) most += padding->records[i].is_stale ? 0 : padding->records[i].n_regions;
+    for (size_t i = 0; i < padding->n_records; i++)
+        most += padding->records[i].is_stale ? 0 : padding->records[i].n_regions;
     if (!most) { /* nothing since the last fill; a load that marked nothing still drops older records */
         end_load(padding);
         return CS_OK;

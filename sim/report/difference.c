@@ -10,7 +10,10 @@ static const char *number_difference(const char *name, int64_t a, int64_t b, str
 static const char *count_difference(const struct cs_verdict *a, const struct cs_verdict *b, struct cs_arena *arena) {
     for (enum cs_count i = 0; i < CS_N_COUNTS; i++)
         if (a->count[i] != b->count[i]) return number_difference(cs_count_names[i], a->count[i], b->count[i], arena);
-    const struct { const char *name; int64_t a, b; } others[] = {
+    const struct {
+        const char *name;
+        int64_t a, b;
+    } others[] = {
         {"parameters", a->params_total, b->params_total},
         {"judged expectations", a->n_expectations, b->n_expectations},
         {"tensors not simulated", a->not_simulated, b->not_simulated},
@@ -58,9 +61,11 @@ static const char *text_difference(const struct cs_verdict *a, const struct cs_v
 const char *cs_report_difference(const struct cs_verdict *a, const struct cs_verdict *b, struct cs_arena *arena) {
     const char *difference = NULL;
     if (a->status != b->status)
-        difference = cs_arena_format(arena, "%s, then %s", cs_verdict_status_name(a->status), cs_verdict_status_name(b->status));
+        difference =
+            cs_arena_format(arena, "%s, then %s", cs_verdict_status_name(a->status), cs_verdict_status_name(b->status));
     if (!difference) difference = count_difference(a, b, arena);
     if (!difference && a->digest != b->digest)
-        difference = cs_arena_format(arena, "equal counts over other bytes: digest %016" PRIx64 ", then %016" PRIx64, a->digest, b->digest);
+        difference = cs_arena_format(arena, "equal counts over other bytes: digest %016" PRIx64 ", then %016" PRIx64,
+                                     a->digest, b->digest);
     return difference ? difference : text_difference(a, b, arena);
 }

@@ -21,7 +21,8 @@ static void append(json_t *array, json_t *value, int *failures) {
 
 /* ---- values ---- */
 
-/* JSON is UTF-8 and file names need not be: what is not becomes '?', so that a strange path does not cost the report. */
+/* JSON is UTF-8 and file names need not be: what is not becomes '?', so that a strange path does not cost the report.
+ */
 static json_t *text_or_null(const char *text) {
     if (!text) return json_null();
     json_t *value = json_string(text);
@@ -89,10 +90,14 @@ static json_t *accounting(const struct cs_verdict *verdict, int *failures) {
 
 static json_t *declared_value(const struct cs_declared *option) {
     switch (option->kind) {
-    case CS_DECLARED_INTEGER: return json_integer(strtoll(option->value, NULL, 10));
-    case CS_DECLARED_NUMBER: return json_real(strtod(option->value, NULL));
-    case CS_DECLARED_BOOLEAN: return json_boolean(cs_text_equal(option->value, "true"));
-    case CS_DECLARED_STRING: break;
+    case CS_DECLARED_INTEGER:
+        return json_integer(strtoll(option->value, NULL, 10));
+    case CS_DECLARED_NUMBER:
+        return json_real(strtod(option->value, NULL));
+    case CS_DECLARED_BOOLEAN:
+        return json_boolean(cs_text_equal(option->value, "true"));
+    case CS_DECLARED_STRING:
+        break;
     }
     return text_or_null(option->value);
 }
@@ -111,7 +116,8 @@ static void put_counts(json_t *object, const struct cs_verdict *verdict, int *fa
         put(object, cs_count_names[i], json_integer(verdict->count[i]), failures);
     }
     put(object, "params_total", json_integer(verdict->params_total), failures);
-    put(object, "graph_differ", json_integer(0), failures); /* a channel of later versions: readers need no second schema */
+    put(object, "graph_differ", json_integer(0),
+        failures); /* a channel of later versions: readers need no second schema */
     put(object, "accounting", accounting(verdict, failures), failures);
 }
 
@@ -210,9 +216,12 @@ enum cs_status cs_report_json(const char *path, const struct cs_verdict *verdict
     int failures = 0;
     json_t *report = report_object(verdicts, n, totals, &failures);
     enum cs_status status = CS_OK;
-    if (!report || failures) status = cs_fail(CS_NO_MEMORY, "no memory for the JSON report of %zu verdicts", n);
-    else if (!cs_text_equal(path, "-")) status = write_file(path, report);
-    else if (!dump(stdout, report)) status = cs_fail(CS_BAD_FILE, "cannot write the JSON report to stdout: %s", strerror(errno));
+    if (!report || failures)
+        status = cs_fail(CS_NO_MEMORY, "no memory for the JSON report of %zu verdicts", n);
+    else if (!cs_text_equal(path, "-"))
+        status = write_file(path, report);
+    else if (!dump(stdout, report))
+        status = cs_fail(CS_BAD_FILE, "cannot write the JSON report to stdout: %s", strerror(errno));
     json_decref(report);
     return status;
 }

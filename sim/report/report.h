@@ -18,8 +18,8 @@ void cs_report_text(FILE *out, const struct cs_verdict *verdict, bool colour);
 /* The line that splits off refused and mistrusted, and the last line, "N passed, N failed, N skipped". */
 void cs_report_text_totals(FILE *out, const struct cs_report_totals *totals);
 
-/* What differs between two verdicts of one run that was repeated, in words: status, counts, digest, text; never seconds.
- * NULL: nothing. */
+/* What differs between two verdicts of one run that was repeated, in words: status, counts, digest, text; never
+ * seconds. NULL: nothing. */
 const char *cs_report_difference(const struct cs_verdict *a, const struct cs_verdict *b, struct cs_arena *arena);
 
 /* Whole JSON report to a file, or to stdout when path is "-". Written to a temporary name and renamed. */

@@ -6,10 +6,8 @@
 static const struct {
     const char *word, *colour;
 } statuses[] = {
-    [CS_PASSED] = {"PASSED", "32"},
-    [CS_FAILED] = {"FAILED", "31"},
-    [CS_MISTRUSTED] = {"MISTRUSTED", "33"},
-    [CS_REFUSED_AS_UPSTREAM] = {"REFUSED", "36"},
+    [CS_PASSED] = {"PASSED", "32"},         [CS_FAILED] = {"FAILED", "31"},
+    [CS_MISTRUSTED] = {"MISTRUSTED", "33"}, [CS_REFUSED_AS_UPSTREAM] = {"REFUSED", "36"},
     [CS_SKIPPED] = {"SKIPPED", "36"},
 };
 
@@ -25,8 +23,8 @@ void cs_report_count(struct cs_report_totals *totals, const struct cs_verdict *v
 }
 
 void cs_report_text_totals(FILE *out, const struct cs_report_totals *totals) {
-    fprintf(out, "%" PRId64 " refused (counted as passed), %" PRId64 " mistrusted (counted as failed)\n", totals->refused,
-            totals->mistrusted);
+    fprintf(out, "%" PRId64 " refused (counted as passed), %" PRId64 " mistrusted (counted as failed)\n",
+            totals->refused, totals->mistrusted);
     fprintf(out, "%" PRId64 " passed, %" PRId64 " failed, %" PRId64 " skipped\n", totals->passed, totals->failed,
             totals->skipped);
 }
@@ -88,8 +86,10 @@ static void print_counts(FILE *out, const struct cs_verdict *verdict) {
 
 static void print_value(FILE *out, const char *label, enum cs_dtype dtype, uint64_t bits) {
     double value = cs_dtype_decode(dtype, bits);
-    if (cs_dtype_is_floating(dtype)) fprintf(out, "    %s  %.9g", label, value);
-    else fprintf(out, "    %s  %.0f", label, value);
+    if (cs_dtype_is_floating(dtype))
+        fprintf(out, "    %s  %.9g", label, value);
+    else
+        fprintf(out, "    %s  %.0f", label, value);
     fprintf(out, " (%s 0x%0*" PRIx64 ")\n", cs_dtype_name(dtype), (cs_dtype_bits(dtype) + 3) / 4, bits);
 }
 
@@ -129,14 +129,16 @@ static void print_quoted(FILE *out, const char *word) {
     }
     fputc('\'', out);
     for (; *word; word++) {
-        if (*word == '\'') fputs("'\\''", out);
-        else fputc(*word, out);
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
     }
     fputc('\'', out);
 }
 
-/* `ref` is the default device; checkpoints in folders may have come from the command line, so they are named; so are the
- * values of declared options, which make the scenario what it is. */
+/* `ref` is the default device; checkpoints in folders may have come from the command line, so they are named; so are
+ * the values of declared options, which make the scenario what it is. */
 static void print_repeat(FILE *out, const struct cs_verdict *verdict) {
     const struct cs_scenario *scenario = verdict->scenario;
     fputs("  repeat: coldstart run ", out);
@@ -163,8 +165,10 @@ static void print_repeat(FILE *out, const struct cs_verdict *verdict) {
 static void print_key_counts(FILE *out, const struct cs_verdict *verdict) {
     int64_t differ = verdict->count[CS_COUNT_params_differ];
     const char *plural = verdict->params_total == 1 ? "" : "s";
-    if (differ) fprintf(out, "%" PRId64 " of %" PRId64 " parameter%s differ", differ, verdict->params_total, plural);
-    else fprintf(out, "%" PRId64 " parameter%s equal", verdict->params_total, plural);
+    if (differ)
+        fprintf(out, "%" PRId64 " of %" PRId64 " parameter%s differ", differ, verdict->params_total, plural);
+    else
+        fprintf(out, "%" PRId64 " parameter%s equal", verdict->params_total, plural);
     for (enum cs_count i = 0; i < CS_N_COUNTS; i++) {
         bool is_key = (cs_count_is_channel(i) && i != CS_COUNT_params_differ) || i == CS_COUNT_params_lucky;
         if (is_key && verdict->count[i]) fprintf(out, ", %s %" PRId64, cs_count_names[i], verdict->count[i]);
@@ -173,8 +177,10 @@ static void print_key_counts(FILE *out, const struct cs_verdict *verdict) {
 
 static void print_head(FILE *out, const struct cs_verdict *verdict, bool colour) {
     const char *word = statuses[verdict->status].word;
-    if (colour) fprintf(out, "\033[%sm%s\033[0m", statuses[verdict->status].colour, word);
-    else fputs(word, out);
+    if (colour)
+        fprintf(out, "\033[%sm%s\033[0m", statuses[verdict->status].colour, word);
+    else
+        fputs(word, out);
     fprintf(out, "  %s  %s  %s", verdict->scenario->name, verdict->policy, verdict->device);
 }
 

@@ -5,8 +5,10 @@
 
 #include "sim/script/arguments.h"
 
+/* clang-format off */
 #define CS_ROW(name_, kind_, offset_, text_)                                                                           \
     .name = (name_), .kind = CS_FIELD_##kind_, .offset = (offset_), .text = (text_)
+/* clang-format on */
 #define CS_REQUIRED                        .is_required = true
 #define CS_REQUIRED_AS(expected_)          .is_required = true, .expected = (expected_)
 #define CS_DEFAULT(text)                   .standard = (text)
@@ -14,11 +16,14 @@
 #define CS_TABLES_OF(record_)              .record = (record_)
 #define CS_TEXT_ROW(name, S, member, text) CS_ROW(name, TEXT, offsetof(S, member), text)
 #define CS_FLAG_ROW(name, S, member, text) CS_ROW(name, FLAG, offsetof(S, member), text)
+/* clang-format off */
 #define CS_INTEGER_ROW(name, S, member, least_, most_, text)                                                           \
     CS_ROW(name, INTEGER, offsetof(S, member), text), .least = (least_), .most = (most_)
 #define CS_INT_ROW(name, S, member, least_, most_, text)                                                               \
     CS_ROW(name, INT, offsetof(S, member), text), .least = (least_), .most = (most_)
+/* clang-format on */
 /* `flag` becomes true when the number is there. */
+/* clang-format off */
 #define CS_NUMBER_ROW(name, S, member, flag, text)                                                                     \
     CS_ROW(name, NUMBER, offsetof(S, member), text), .beside = offsetof(S, flag)
 #define CS_TEXTS_ROW(name, S, member, count, text)                                                                     \
@@ -32,12 +37,16 @@
 #define CS_OBJECTS_ROW(name, S, member, count, kind_of_object, record_, text)                                          \
     CS_ROW(name, OBJECTS, offsetof(S, member), text), .beside = offsetof(S, count), .object = (kind_of_object),        \
                                                       .record = (record_)
+/* clang-format on */
 #define CS_CUSTOM_ROW(name, reader, type_, text) CS_ROW(name, CUSTOM, 0, text), .read = (reader), .type = (type_)
 
+/* clang-format off */
 #define CS_RECORD(name_, fields_, S, check_)                                                                           \
     { .name = (name_), .fields = (fields_), .n_fields = CS_COUNT(fields_), .size = sizeof(S), .check = (check_) }
+/* clang-format on */
 
 /* Rows that tensors of models and parameters of toys share. */
+/* clang-format off */
 #define CS_TENSOR_ROWS                                                                                                 \
     {CS_TEXT_ROW("name", struct cs_template_tensor, name, "within the module"), CS_REQUIRED},                          \
         {CS_CUSTOM_ROW("dtype", cs_read_dtype, "cs.Dtype",                                                             \
@@ -53,6 +62,7 @@
                       "what padding must hold"),                                                                       \
             CS_DEFAULT("1 if created as ones of a floating dtype, else 0")                                             \
     }
+/* clang-format on */
 
 void cs_read_dtype(const struct cs_value *value, void *structure);
 void cs_read_created(const struct cs_value *value, void *structure);

@@ -112,6 +112,7 @@ static void check_option_limits(const struct cs_value *value, void *structure) {
     lua_pop(value->L, 1);
 }
 
+/* clang-format off */
 static const struct cs_field option_fields[] = {
     {CS_CUSTOM_ROW("[1]", read_default, "number|boolean|string", "the default; values must be of its type"),
      CS_REQUIRED_AS("a default: a number, true or false, or a string")},
@@ -119,6 +120,7 @@ static const struct cs_field option_fields[] = {
     {CS_NUMBER_ROW("least", DECLARED, least, has_least, "smallest value of a number")},
     {CS_NUMBER_ROW("most", DECLARED, most, has_most, "largest value of a number")},
 };
+/* clang-format on */
 const struct cs_record cs_record_option = CS_RECORD("cs.Option", option_fields, DECLARED, check_option_limits);
 
 /* Pushes { ["[1]"] = 4, ["[2]"] = "text", least = 1 } for { 4, "text", least = 1 } or 4: keys that a record can read.

@@ -23,8 +23,10 @@ static void describe(enum cs_dtype dtype, int ndim, const int64_t *shape, char *
     cs_view_text(&view, text);
 }
 
-/* A checkpoint tensor must be what the loader's table says: a wrong size would be loaded into a smaller rectangle, silently. */
-static enum cs_status check_tensor(const struct listing *list, const struct cs_checkpoint_entry *entry, const struct cs_route *route, bool is_slice) {
+/* A checkpoint tensor must be what the loader's table says: a wrong size would be loaded into a smaller rectangle,
+ * silently. */
+static enum cs_status check_tensor(const struct listing *list, const struct cs_checkpoint_entry *entry,
+                                   const struct cs_route *route, bool is_slice) {
     int64_t expected[CS_NDIM] = {0};
     int skipped = is_slice ? 1 : 0;
     if (is_slice) expected[0] = list->session->config.scenario->model.experts;
@@ -35,15 +37,18 @@ static enum cs_status check_tensor(const struct listing *list, const struct cs_c
     char found[CS_VIEW_TEXT], wanted[CS_VIEW_TEXT];
     describe(entry->dtype, entry->ndim, entry->shape, found);
     describe(route->dtype, route->ndim + skipped, expected, wanted);
-    return cs_fail(CS_BAD_FILE,
-                   "checkpoint %s: tensor \"%s\" is %s, the model expects %s: %s", list->checkpoint->label, entry->name, found, wanted,
-                   entry->dtype == route->dtype ? "does the checkpoint belong to a model of another size?" : "convert the tensor, or take a checkpoint of this format");
+    return cs_fail(CS_BAD_FILE, "checkpoint %s: tensor \"%s\" is %s, the model expects %s: %s", list->checkpoint->label,
+                   entry->name, found, wanted,
+                   entry->dtype == route->dtype ? "does the checkpoint belong to a model of another size?"
+                                                : "convert the tensor, or take a checkpoint of this format");
 }
 
-static enum cs_status add(struct listing *list, const struct cs_checkpoint_entry *entry, const struct cs_route *route, bool is_slice) {
+static enum cs_status add(struct listing *list, const struct cs_checkpoint_entry *entry, const struct cs_route *route,
+                          bool is_slice) {
     if (matches_any(list->op->omitted, list->op->n_omitted, route->tensor)) return CS_OK;
     CS_TRY(check_tensor(list, entry, route, is_slice));
-    list->arrivals->items[list->arrivals->n++] = (struct cs_arrival){.entry = entry, .route = route, .is_slice = is_slice};
+    list->arrivals->items[list->arrivals->n++] =
+        (struct cs_arrival){.entry = entry, .route = route, .is_slice = is_slice};
     return CS_OK;
 }
 
@@ -64,22 +69,28 @@ static enum cs_status list_entries(struct listing *list) {
     for (size_t i = 0; i < list->checkpoint->n_entries; i++) {
         const struct cs_checkpoint_entry *entry = &list->checkpoint->entries[i];
         const struct cs_route *route = cs_route_find(list->set, entry->name);
-        if (route) CS_TRY(add(list, entry, route, false));
-        else count_unknown(list, entry->name);
+        if (route)
+            CS_TRY(add(list, entry, route, false));
+        else
+            count_unknown(list, entry->name);
     }
     return CS_OK;
 }
 
-/* A trainer that streams one expert at a time out of combined tensors: the loader's order, slices of the checkpoint's form. */
+/* A trainer that streams one expert at a time out of combined tensors: the loader's order, slices of the checkpoint's
+ * form. */
 static enum cs_status list_slices(struct listing *list, const struct cs_loader *form) {
     const struct cs_route_set *whole;
     CS_TRY(cs_session_routes(list->session, form, NULL, &whole));
     for (size_t i = 0; i < list->checkpoint->n_entries; i++)
-        if (!cs_route_find(whole, list->checkpoint->entries[i].name)) count_unknown(list, list->checkpoint->entries[i].name);
+        if (!cs_route_find(whole, list->checkpoint->entries[i].name))
+            count_unknown(list, list->checkpoint->entries[i].name);
     for (size_t i = 0; i < list->set->routes.n; i++) {
         const struct cs_route *route = &list->set->routes.items[i];
         const char *name = route->tensor;
-        if (route->row) name = cs_arena_format(&list->session->arena, "%s.%s", route->prefix, form->rows[route->row - route->loader->rows].tensor);
+        if (route->row)
+            name = cs_arena_format(&list->session->arena, "%s.%s", route->prefix,
+                                   form->rows[route->row - route->loader->rows].tensor);
         CS_REQUIRE(name, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
         const struct cs_checkpoint_entry *entry = cs_checkpoint_find(list->checkpoint, name);
         if (entry) CS_TRY(add(list, entry, route, route->row != NULL));
@@ -87,7 +98,9 @@ static enum cs_status list_slices(struct listing *list, const struct cs_loader *
     return CS_OK;
 }
 
-static bool is_per_expert(const struct cs_loader *loader) { return strncmp(loader->rows[0].tensor, "{expert}.", 9) == 0; }
+static bool is_per_expert(const struct cs_loader *loader) {
+    return strncmp(loader->rows[0].tensor, "{expert}.", 9) == 0;
+}
 
 /* How many of a loader's expert tensors the checkpoint has, and how many there are. */
 static enum cs_status count_form(struct listing *list, const struct cs_loader *loader, size_t *n_found, size_t *n) {
@@ -102,8 +115,8 @@ static enum cs_status count_form(struct listing *list, const struct cs_loader *l
     return CS_OK;
 }
 
-/* The loader in whose form the checkpoint is: the wanted one if everything that it expects is there, else the first of the method's of which
- * anything is. */
+/* The loader in whose form the checkpoint is: the wanted one if everything that it expects is there, else the first of
+ * the method's of which anything is. */
 static enum cs_status form_of(struct listing *list, const struct cs_loader *wanted, const struct cs_loader **form) {
     const char *const *loaders = cs_method_by_name(list->session->config.scenario->method)->loaders;
     size_t n_found, n;
@@ -125,9 +138,12 @@ static enum cs_status check_omitted(const struct listing *list) {
     const struct cs_scenario *scenario = list->session->config.scenario;
     for (size_t p = 0; p < list->op->n_omitted && !list->session->config.only_module; p++) {
         bool is_used = false;
-        for (size_t i = 0; i < list->set->routes.n && !is_used; i++) is_used = cs_text_matches(list->op->omitted[p], list->set->routes.items[i].tensor);
-        CS_REQUIRE(is_used, CS_BAD_SCRIPT, "%s:%d: omit: no tensor of this load matches \"%s\"; the first of %zu is \"%s\"", scenario->file, list->op->line,
-                   list->op->omitted[p], list->set->routes.n, list->set->routes.n ? list->set->routes.items[0].tensor : "");
+        for (size_t i = 0; i < list->set->routes.n && !is_used; i++)
+            is_used = cs_text_matches(list->op->omitted[p], list->set->routes.items[i].tensor);
+        CS_REQUIRE(is_used, CS_BAD_SCRIPT,
+                   "%s:%d: omit: no tensor of this load matches \"%s\"; the first of %zu is \"%s\"", scenario->file,
+                   list->op->line, list->op->omitted[p], list->set->routes.n,
+                   list->set->routes.n ? list->set->routes.items[0].tensor : "");
     }
     return CS_OK;
 }
@@ -137,9 +153,10 @@ static enum cs_status list_all(struct listing *list, const struct cs_loader *loa
     const struct cs_loader *form;
     CS_TRY(form_of(list, loader, &form));
     if (form == loader) return list_entries(list);
-    CS_REQUIRE(is_per_expert(loader) && !is_per_expert(form) && loader->n_rows == form->n_rows, CS_UNSUPPORTED,
-               "checkpoint %s has the tensors of loader %s, which cannot be sent in the form of %s: use loader = \"%s\"", list->checkpoint->label,
-               form->name, loader->name, form->name);
+    CS_REQUIRE(
+        is_per_expert(loader) && !is_per_expert(form) && loader->n_rows == form->n_rows, CS_UNSUPPORTED,
+        "checkpoint %s has the tensors of loader %s, which cannot be sent in the form of %s: use loader = \"%s\"",
+        list->checkpoint->label, form->name, loader->name, form->name);
     return list_slices(list, form);
 }
 
@@ -161,25 +178,30 @@ static enum cs_status count_sent(struct listing *list, struct cs_arena *arena) {
     return CS_OK;
 }
 
-/* A cold start needs every tensor and knows every tensor; in a reload the driver's own rule holds: what is not sent is not loaded, what nobody
- * knows is ignored (vllm models/gpt_oss.py). */
+/* A cold start needs every tensor and knows every tensor; in a reload the driver's own rule holds: what is not sent is
+ * not loaded, what nobody knows is ignored (vllm models/gpt_oss.py). */
 static enum cs_status be_strict(const struct listing *list) {
     const struct cs_accounting *accounting = &list->session->accounting;
-    CS_REQUIRE(!accounting->missing, CS_BAD_FILE, "checkpoint %s: %" PRId64 " of %zu tensors are missing, the first is \"%s\": a cold start needs them all",
+    CS_REQUIRE(!accounting->missing, CS_BAD_FILE,
+               "checkpoint %s: %" PRId64
+               " of %zu tensors are missing, the first is \"%s\": a cold start needs them all",
                list->checkpoint->label, accounting->missing, list->set->routes.n, accounting->first_missing);
     CS_REQUIRE(!accounting->excess, CS_BAD_FILE,
-               "checkpoint %s: %" PRId64 " tensors are unknown to the model, the first is \"%s\": add a not_simulated pattern for what the model leaves out",
+               "checkpoint %s: %" PRId64 " tensors are unknown to the model, the first is \"%s\": add a not_simulated "
+                                         "pattern for what the model leaves out",
                list->checkpoint->label, accounting->excess, accounting->first_excess);
     return CS_OK;
 }
 
 static enum cs_status reorder(struct listing *list, struct cs_arena *arena, const struct cs_op *op) {
     struct cs_arrivals *arrivals = list->arrivals;
-    CS_REQUIRE(op->n_order == arrivals->n, CS_BAD_SHAPE, "arrival order has %zu positions for %zu tensors", op->n_order, arrivals->n);
+    CS_REQUIRE(op->n_order == arrivals->n, CS_BAD_SHAPE, "arrival order has %zu positions for %zu tensors", op->n_order,
+               arrivals->n);
     struct cs_arrival *moved = CS_NEW_ARRAY(arena, struct cs_arrival, arrivals->n + 1);
     CS_REQUIRE(moved, CS_NO_MEMORY, "out of memory for the arrival order");
     for (size_t i = 0; i < arrivals->n; i++) {
-        CS_REQUIRE(op->order[i] < arrivals->n, CS_BAD_INDEX, "arrival order names position %zu of %zu tensors", op->order[i], arrivals->n);
+        CS_REQUIRE(op->order[i] < arrivals->n, CS_BAD_INDEX, "arrival order names position %zu of %zu tensors",
+                   op->order[i], arrivals->n);
         moved[i] = arrivals->items[op->order[i]];
     }
     arrivals->items = moved;
@@ -197,9 +219,13 @@ static void shuffle(struct listing *list) {
     }
 }
 
-enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_op *op, struct cs_arena *arena, struct cs_arrivals *arrivals) {
+enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_op *op, struct cs_arena *arena,
+                                   struct cs_arrivals *arrivals) {
     const struct cs_loader *loader = cs_session_loader(session, op->loader);
-    struct listing list = {.session = session, .op = op, .checkpoint = cs_session_checkpoint(session, op->checkpoint), .arrivals = arrivals};
+    struct listing list = {.session = session,
+                           .op = op,
+                           .checkpoint = cs_session_checkpoint(session, op->checkpoint),
+                           .arrivals = arrivals};
     CS_TRY(cs_session_routes(session, loader, op->checkpoint, &list.set));
     session->accounting = (struct cs_accounting){0};
     *arrivals = (struct cs_arrivals){.items = CS_NEW_ARRAY(arena, struct cs_arrival, list.set->routes.n + 1)};

@@ -1,10 +1,12 @@
-/* What can be wrong with a scenario beyond types. Each rule is one function over the whole scenario; the first that fails speaks. */
+/* What can be wrong with a scenario beyond types. Each rule is one function over the whole scenario; the first that
+ * fails speaks. */
 #include "sim/session/internal.h"
 
-static enum cs_status unknown(const struct cs_scenario *scenario, int line, const char *kind, const char *name, const char *const *names, size_t n) {
+static enum cs_status unknown(const struct cs_scenario *scenario, int line, const char *kind, const char *name,
+                              const char *const *names, size_t n) {
     const char *near = cs_text_nearest(name, names, n);
-    return cs_fail(CS_BAD_SCRIPT, "%s:%d: no %s is named \"%s\"%s%s%s", scenario->file, line, kind, name, near ? "; did you mean \"" : "", near ? near : "",
-                   near ? "\"?" : "");
+    return cs_fail(CS_BAD_SCRIPT, "%s:%d: no %s is named \"%s\"%s%s%s", scenario->file, line, kind, name,
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
 enum { MOST_NAMES = 64 };
@@ -16,12 +18,14 @@ static enum cs_status check_policy(const struct cs_scenario *scenario, int line,
 }
 
 static enum cs_status check_policies(const struct cs_scenario *scenario) {
-    CS_REQUIRE(scenario->n_policies, CS_BAD_SCRIPT, "%s:%d: policies: empty; name at least one, such as \"record_and_fill\"", scenario->file, scenario->line);
+    CS_REQUIRE(scenario->n_policies, CS_BAD_SCRIPT,
+               "%s:%d: policies: empty; name at least one, such as \"record_and_fill\"", scenario->file,
+               scenario->line);
     for (size_t i = 0; i < scenario->n_policies; i++) {
         CS_TRY(check_policy(scenario, scenario->line, scenario->policies[i]));
         for (size_t j = 0; j < i; j++)
-            CS_REQUIRE(!cs_text_equal(scenario->policies[i], scenario->policies[j]), CS_BAD_SCRIPT, "%s:%d: policies: \"%s\" is there twice", scenario->file,
-                       scenario->line, scenario->policies[i]);
+            CS_REQUIRE(!cs_text_equal(scenario->policies[i], scenario->policies[j]), CS_BAD_SCRIPT,
+                       "%s:%d: policies: \"%s\" is there twice", scenario->file, scenario->line, scenario->policies[i]);
     }
     for (size_t i = 0; i < scenario->n_ops; i++) {
         const struct cs_op *op = &scenario->ops[i];
@@ -43,46 +47,57 @@ static enum cs_status check_loader(const struct cs_scenario *scenario, int line,
     size_t n = 0;
     for (; loaders[n]; n++)
         if (cs_text_equal(loaders[n], name)) return CS_OK;
-    CS_REQUIRE(!cs_loader_by_name(name), CS_BAD_SCRIPT, "%s:%d: loader \"%s\" does not load method %s; use \"%s\"", scenario->file, line, name, scenario->method,
-               loaders[0]);
+    CS_REQUIRE(!cs_loader_by_name(name), CS_BAD_SCRIPT, "%s:%d: loader \"%s\" does not load method %s; use \"%s\"",
+               scenario->file, line, name, scenario->method, loaders[0]);
     return unknown(scenario, line, "loader", name, loaders, n);
 }
 
 static enum cs_status check_method(const struct cs_scenario *scenario) {
     bool has_experts = routed_experts(&scenario->model) != NULL;
     CS_REQUIRE(has_experts == (scenario->method != NULL), CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, scenario->line,
-               has_experts ? "the model has routed experts: name a method and a backend" : "method: the model has no routed experts");
-    CS_REQUIRE(scenario->method || (!scenario->loader && !scenario->backend), CS_BAD_SCRIPT, "%s:%d: %s: the model has no routed experts and no method",
-               scenario->file, scenario->line, scenario->loader ? "loader" : "backend");
+               has_experts ? "the model has routed experts: name a method and a backend"
+                           : "method: the model has no routed experts");
+    CS_REQUIRE(scenario->method || (!scenario->loader && !scenario->backend), CS_BAD_SCRIPT,
+               "%s:%d: %s: the model has no routed experts and no method", scenario->file, scenario->line,
+               scenario->loader ? "loader" : "backend");
     if (!scenario->method) return CS_OK;
     const char *names[MOST_NAMES];
     for (size_t i = 0; i < cs_n_methods && i < MOST_NAMES; i++) names[i] = cs_methods[i]->name;
     const struct cs_method *method = cs_method_by_name(scenario->method);
     if (!method) return unknown(scenario, scenario->line, "method", scenario->method, names, cs_n_methods);
-    CS_REQUIRE(scenario->backend, CS_BAD_SCRIPT, "%s:%d: backend: missing; `coldstart list backends` shows those of %s", scenario->file, scenario->line, method->name);
+    CS_REQUIRE(scenario->backend, CS_BAD_SCRIPT, "%s:%d: backend: missing; `coldstart list backends` shows those of %s",
+               scenario->file, scenario->line, method->name);
     size_t n = 0;
     for (size_t i = 0; i < cs_n_backends && n < MOST_NAMES; i++)
         if (cs_text_equal(cs_backends[i].method, method->name)) names[n++] = cs_backends[i].name;
-    if (!cs_backend_by_name(method, scenario->backend)) return unknown(scenario, scenario->line, "back end of this method", scenario->backend, names, n);
+    if (!cs_backend_by_name(method, scenario->backend))
+        return unknown(scenario, scenario->line, "back end of this method", scenario->backend, names, n);
     if (scenario->loader) CS_TRY(check_loader(scenario, scenario->line, scenario->loader));
     for (size_t i = 0; i < scenario->n_ops; i++)
         if (scenario->ops[i].loader) CS_TRY(check_loader(scenario, scenario->ops[i].line, scenario->ops[i].loader));
     bool is_known = cs_text_equal(scenario->rounding, "released") || cs_text_equal(scenario->rounding, "reference");
-    return is_known ? CS_OK : unknown(scenario, scenario->line, "rounding", scenario->rounding, (const char *const[]){"released", "reference"}, 2);
+    return is_known ? CS_OK
+                    : unknown(scenario, scenario->line, "rounding", scenario->rounding,
+                              (const char *const[]){"released", "reference"}, 2);
 }
 
 static enum cs_status check_ranks(const struct cs_scenario *scenario) {
     enum { MOST_RANKS = 64 };
-    CS_REQUIRE(scenario->tp >= 1 && scenario->tp <= MOST_RANKS && scenario->ep >= 1 && scenario->ep <= MOST_RANKS, CS_BAD_SCRIPT,
-               "%s:%d: tp %d, ep %d: both must be 1 to %d", scenario->file, scenario->line, scenario->tp, scenario->ep, MOST_RANKS);
+    CS_REQUIRE(scenario->tp >= 1 && scenario->tp <= MOST_RANKS && scenario->ep >= 1 && scenario->ep <= MOST_RANKS,
+               CS_BAD_SCRIPT, "%s:%d: tp %d, ep %d: both must be 1 to %d", scenario->file, scenario->line, scenario->tp,
+               scenario->ep, MOST_RANKS);
     CS_REQUIRE(scenario->tp == 1 || scenario->ep == 1, CS_BAD_SCRIPT,
-               "%s:%d: tp %d with ep %d: with expert parallel on, ranks own whole experts and are not split; set one of them to 1", scenario->file, scenario->line,
-               scenario->tp, scenario->ep);
-    CS_REQUIRE(!scenario->has_only_rank || scenario->only_rank < scenario->tp * scenario->ep, CS_BAD_SCRIPT, "%s:%d: rank %d: there are %d ranks", scenario->file,
-               scenario->line, scenario->only_rank, scenario->tp * scenario->ep);
-    CS_REQUIRE(!scenario->model.is_toy || scenario->tp * scenario->ep == 1, CS_BAD_SCRIPT, "%s:%d: a toy has one rank: leave out tp and ep", scenario->file, scenario->line);
-    CS_REQUIRE(!scenario->method || scenario->model.experts >= scenario->ep, CS_BAD_SCRIPT, "%s:%d: ep %d for %" PRId64 " experts: some rank would own none",
-               scenario->file, scenario->line, scenario->ep, scenario->model.experts);
+               "%s:%d: tp %d with ep %d: with expert parallel on, ranks own whole experts and are not split; set one "
+               "of them to 1",
+               scenario->file, scenario->line, scenario->tp, scenario->ep);
+    CS_REQUIRE(!scenario->has_only_rank || scenario->only_rank < scenario->tp * scenario->ep, CS_BAD_SCRIPT,
+               "%s:%d: rank %d: there are %d ranks", scenario->file, scenario->line, scenario->only_rank,
+               scenario->tp * scenario->ep);
+    CS_REQUIRE(!scenario->model.is_toy || scenario->tp * scenario->ep == 1, CS_BAD_SCRIPT,
+               "%s:%d: a toy has one rank: leave out tp and ep", scenario->file, scenario->line);
+    CS_REQUIRE(!scenario->method || scenario->model.experts >= scenario->ep, CS_BAD_SCRIPT,
+               "%s:%d: ep %d for %" PRId64 " experts: some rank would own none", scenario->file, scenario->line,
+               scenario->ep, scenario->model.experts);
     return CS_OK;
 }
 
@@ -95,14 +110,19 @@ static const struct cs_checkpoint_config *find_checkpoint(const struct cs_scenar
 static enum cs_status check_checkpoints(const struct cs_scenario *scenario) {
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
         const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
-        CS_REQUIRE(find_checkpoint(scenario, config->name) == config, CS_BAD_SCRIPT, "%s:%d: checkpoint %s is there twice", scenario->file, scenario->line, config->name);
+        CS_REQUIRE(find_checkpoint(scenario, config->name) == config, CS_BAD_SCRIPT,
+                   "%s:%d: checkpoint %s is there twice", scenario->file, scenario->line, config->name);
         if (!config->perturbs) continue;
         const struct cs_checkpoint_config *original = find_checkpoint(scenario, config->perturbs);
-        CS_REQUIRE(original && !original->perturbs, CS_BAD_SCRIPT, "%s:%d: checkpoint %s is a perturbed copy of \"%s\", which %s", scenario->file, scenario->line,
-                   config->name, config->perturbs, original ? "is a perturbed copy itself: name its original" : "does not exist");
-        CS_REQUIRE(config->version >= 1 && config->version < CS_CHECKPOINT_VERSIONS, CS_BAD_SCRIPT, "%s:%d: checkpoint %s: version %u, expected 1 to %d",
-                   scenario->file, scenario->line, config->name, config->version, CS_CHECKPOINT_VERSIONS - 1);
-        CS_REQUIRE(!scenario->model.is_toy, CS_BAD_SCRIPT, "%s:%d: checkpoint %s: toys say what each load writes, and have no perturbed copies", scenario->file,
+        CS_REQUIRE(original && !original->perturbs, CS_BAD_SCRIPT,
+                   "%s:%d: checkpoint %s is a perturbed copy of \"%s\", which %s", scenario->file, scenario->line,
+                   config->name, config->perturbs,
+                   original ? "is a perturbed copy itself: name its original" : "does not exist");
+        CS_REQUIRE(config->version >= 1 && config->version < CS_CHECKPOINT_VERSIONS, CS_BAD_SCRIPT,
+                   "%s:%d: checkpoint %s: version %u, expected 1 to %d", scenario->file, scenario->line, config->name,
+                   config->version, CS_CHECKPOINT_VERSIONS - 1);
+        CS_REQUIRE(!scenario->model.is_toy, CS_BAD_SCRIPT,
+                   "%s:%d: checkpoint %s: toys say what each load writes, and have no perturbed copies", scenario->file,
                    scenario->line, config->name);
     }
     return CS_OK;
@@ -113,14 +133,18 @@ static enum cs_status check_load(const struct cs_scenario *scenario, const struc
     for (size_t i = 0; i < cs_n_drivers && i < MOST_NAMES; i++) names[i] = cs_drivers[i]->name;
     const struct cs_driver *driver = cs_driver_by_name(op->driver);
     if (!driver) return unknown(scenario, op->line, "driver", op->driver, names, cs_n_drivers);
-    CS_REQUIRE(driver->is_start == (op->kind == CS_OP_COLD_START), CS_BAD_SCRIPT, "%s:%d: driver \"%s\" %s", scenario->file, op->line, op->driver,
+    CS_REQUIRE(driver->is_start == (op->kind == CS_OP_COLD_START), CS_BAD_SCRIPT, "%s:%d: driver \"%s\" %s",
+               scenario->file, op->line, op->driver,
                driver->is_start ? "starts a server: use it in cold_start" : "reloads a server: use it in reload");
     CS_REQUIRE(is_first == driver->is_start, CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, op->line,
-               is_first ? "a reload needs a running server: begin with cold_start" : "a scenario has one server: cold_start comes once, first");
+               is_first ? "a reload needs a running server: begin with cold_start"
+                        : "a scenario has one server: cold_start comes once, first");
     const char *checkpoints[MOST_NAMES];
     size_t n = 0;
     for (; n < scenario->n_checkpoints && n < MOST_NAMES; n++) checkpoints[n] = scenario->checkpoints[n].name;
-    return find_checkpoint(scenario, op->checkpoint) ? CS_OK : unknown(scenario, op->line, "checkpoint", op->checkpoint, checkpoints, n);
+    return find_checkpoint(scenario, op->checkpoint)
+               ? CS_OK
+               : unknown(scenario, op->line, "checkpoint", op->checkpoint, checkpoints, n);
 }
 
 static enum cs_status check_plan(const struct cs_scenario *scenario) {
@@ -131,12 +155,16 @@ static enum cs_status check_plan(const struct cs_scenario *scenario) {
             CS_TRY(check_load(scenario, op, i == 0));
             continue;
         }
-        CS_REQUIRE(i > 0, CS_BAD_SCRIPT, "%s:%d: an expectation needs a running server: begin with cold_start", scenario->file, op->line);
+        CS_REQUIRE(i > 0, CS_BAD_SCRIPT, "%s:%d: an expectation needs a running server: begin with cold_start",
+                   scenario->file, op->line);
         n_expectations++;
     }
-    CS_REQUIRE(n_expectations, CS_BAD_SCRIPT, "%s:%d: run: no expectation, so nothing could fail; add s:expect(cs.equal())", scenario->file, scenario->line);
+    CS_REQUIRE(n_expectations, CS_BAD_SCRIPT,
+               "%s:%d: run: no expectation, so nothing could fail; add s:expect(cs.equal())", scenario->file,
+               scenario->line);
     const struct cs_op *last = &scenario->ops[scenario->n_ops - 1];
-    CS_REQUIRE(last->kind == CS_OP_EXPECT, CS_BAD_SCRIPT, "%s:%d: nothing judges this load: add an s:expect after it", scenario->file, last->line);
+    CS_REQUIRE(last->kind == CS_OP_EXPECT, CS_BAD_SCRIPT, "%s:%d: nothing judges this load: add an s:expect after it",
+               scenario->file, last->line);
     return CS_OK;
 }
 
@@ -148,16 +176,19 @@ static const struct cs_template_tensor *toy_param(const struct cs_model_config *
     return NULL;
 }
 
-static enum cs_status check_box(const struct cs_scenario *scenario, const struct cs_toy_call *call, const char *what, const struct cs_toy_box *box, int ndim,
-                                const int64_t *shape, int64_t *numel) {
+static enum cs_status check_box(const struct cs_scenario *scenario, const struct cs_toy_call *call, const char *what,
+                                const struct cs_toy_box *box, int ndim, const int64_t *shape, int64_t *numel) {
     *numel = 1;
     for (int d = 0; d < CS_NDIM; d++) {
-        bool is_inside = d < ndim ? box->start[d] >= 0 && box->length[d] > 0 && box->start[d] <= shape[d] && box->length[d] <= shape[d] - box->start[d]
+        bool is_inside = d < ndim ? box->start[d] >= 0 && box->length[d] > 0 && box->start[d] <= shape[d] &&
+                                        box->length[d] <= shape[d] - box->start[d]
                                   : box->start[d] == 0 && box->length[d] == 0;
         int64_t end;
         if (__builtin_add_overflow(box->start[d], box->length[d], &end)) end = INT64_MAX;
-        CS_REQUIRE(is_inside, CS_BAD_SCRIPT, "%s:%d: %s of %s: dimension %d: [%" PRId64 ", %" PRId64 ") is outside of the parameter's extent %" PRId64, scenario->file,
-                   call->line, what, call->param, d, box->start[d], end, d < ndim ? shape[d] : 0);
+        CS_REQUIRE(is_inside, CS_BAD_SCRIPT,
+                   "%s:%d: %s of %s: dimension %d: [%" PRId64 ", %" PRId64
+                   ") is outside of the parameter's extent %" PRId64,
+                   scenario->file, call->line, what, call->param, d, box->start[d], end, d < ndim ? shape[d] : 0);
         if (d < ndim) *numel *= box->length[d];
     }
     return CS_OK;
@@ -172,14 +203,16 @@ static enum cs_status check_toy_call(const struct cs_scenario *scenario, const s
     CS_TRY(cs_shape_parse(param->shape, &none, &ndim, shape));
     if (call->has_write) {
         CS_TRY(check_box(scenario, call, "write", &call->write, ndim, shape, &numel));
-        CS_REQUIRE(call->n_values == 1 || call->n_values == (size_t)numel, CS_BAD_SCRIPT, "%s:%d: write of %s: %zu values for %" PRId64 " elements", scenario->file,
-                   call->line, call->param, call->n_values, numel);
+        CS_REQUIRE(call->n_values == 1 || call->n_values == (size_t)numel, CS_BAD_SCRIPT,
+                   "%s:%d: write of %s: %zu values for %" PRId64 " elements", scenario->file, call->line, call->param,
+                   call->n_values, numel);
     }
     for (size_t i = 0; i < call->n_marks; i++) {
         CS_TRY(check_box(scenario, call, "mark", &call->marks[i], ndim, shape, &numel));
         CS_REQUIRE(!call->through_view || ndim < 2 || call->marks[i].length[0] == 1, CS_BAD_SCRIPT,
-                   "%s:%d: mark of %s through a view: %" PRId64 " along dimension 0: the view is one expert, mark each in a call of its own", scenario->file, call->line,
-                   call->param, call->marks[i].length[0]);
+                   "%s:%d: mark of %s through a view: %" PRId64
+                   " along dimension 0: the view is one expert, mark each in a call of its own",
+                   scenario->file, call->line, call->param, call->marks[i].length[0]);
     }
     return CS_OK;
 }
@@ -187,13 +220,16 @@ static enum cs_status check_toy_call(const struct cs_scenario *scenario, const s
 static enum cs_status check_toy(const struct cs_scenario *scenario) {
     const struct cs_model_config *model = &scenario->model;
     for (size_t l = 0; l < model->n_toy_loads; l++)
-        for (size_t c = 0; c < model->toy_loads[l].n_calls; c++) CS_TRY(check_toy_call(scenario, &model->toy_loads[l].calls[c]));
+        for (size_t c = 0; c < model->toy_loads[l].n_calls; c++)
+            CS_TRY(check_toy_call(scenario, &model->toy_loads[l].calls[c]));
     for (size_t i = 0; i < model->n_toy_steps; i++) {
         const struct cs_step *step = &model->toy_steps[i];
-        CS_REQUIRE(step->kind == CS_STEP_CONSTANT || toy_param(model, step->param), CS_BAD_SCRIPT, "%s:%d: post_load step %zu: the toy has no parameter \"%s\"",
-                   scenario->file, scenario->line, i + 1, step->param);
+        CS_REQUIRE(step->kind == CS_STEP_CONSTANT || toy_param(model, step->param), CS_BAD_SCRIPT,
+                   "%s:%d: post_load step %zu: the toy has no parameter \"%s\"", scenario->file, scenario->line, i + 1,
+                   step->param);
         for (size_t c = 0; c < CS_CHAIN && step->chain[c]; c++)
-            CS_REQUIRE(cs_layout_by_name(step->chain[c]), CS_BAD_SCRIPT, "%s:%d: post_load step %zu: no layout is named \"%s\"; `coldstart list layouts` shows them",
+            CS_REQUIRE(cs_layout_by_name(step->chain[c]), CS_BAD_SCRIPT,
+                       "%s:%d: post_load step %zu: no layout is named \"%s\"; `coldstart list layouts` shows them",
                        scenario->file, scenario->line, i + 1, step->chain[c]);
     }
     return CS_OK;
@@ -204,7 +240,8 @@ static enum cs_status resolve_sizes(struct cs_session *session, const struct cs_
     const struct cs_route_set *set;
     if (scenario->method) CS_TRY(cs_session_routes(session, cs_session_loader(session, NULL), NULL, &set));
     for (size_t i = 0; scenario->method && i < scenario->n_ops; i++)
-        if (scenario->ops[i].loader) CS_TRY(cs_session_routes(session, cs_session_loader(session, scenario->ops[i].loader), NULL, &set));
+        if (scenario->ops[i].loader)
+            CS_TRY(cs_session_routes(session, cs_session_loader(session, scenario->ops[i].loader), NULL, &set));
     return CS_OK;
 }
 
@@ -213,7 +250,8 @@ static enum cs_status check_sizes(const struct cs_scenario *scenario) {
     struct cs_session session = {.config = {.scenario = scenario, .only_rank = -1}};
     enum cs_status status = resolve_sizes(&session, scenario);
     cs_arena_release(&session.arena);
-    CS_REQUIRE(status == CS_OK, status == CS_NO_MEMORY ? status : CS_BAD_SCRIPT, "%s:%d: model: %s", scenario->file, scenario->line, cs_error_text());
+    CS_REQUIRE(status == CS_OK, status == CS_NO_MEMORY ? status : CS_BAD_SCRIPT, "%s:%d: model: %s", scenario->file,
+               scenario->line, cs_error_text());
     return CS_OK;
 }
 

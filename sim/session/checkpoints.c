@@ -1,5 +1,5 @@
-/* The checkpoints of a scenario: folders on disk, synthetic ones in the form that the scenario's loader expects, perturbed copies, and what
- * toys say they write. */
+/* The checkpoints of a scenario: folders on disk, synthetic ones in the form that the scenario's loader expects,
+ * perturbed copies, and what toys say they write. */
 #include "sim/session/internal.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@ const struct cs_checkpoint *cs_session_checkpoint(const struct cs_session *sessi
     return NULL;
 }
 
-static enum cs_status make_synthetic(struct cs_session *session, const struct cs_checkpoint_config *config, struct cs_checkpoint *checkpoint) {
+static enum cs_status make_synthetic(struct cs_session *session, const struct cs_checkpoint_config *config,
+                                     struct cs_checkpoint *checkpoint) {
     const struct cs_route_set *set;
     CS_TRY(cs_session_routes(session, cs_session_loader(session, NULL), config->name, &set));
     cs_checkpoint_init(checkpoint, config->name);
@@ -26,13 +27,14 @@ static enum cs_status make_synthetic(struct cs_session *session, const struct cs
 }
 
 /* A toy's source holds the call's numbers: one for all, or one per element. */
-static enum cs_status toy_content(struct cs_session *session, const struct cs_route *route, struct cs_checkpoint_entry *entry) {
+static enum cs_status toy_content(struct cs_session *session, const struct cs_route *route,
+                                  struct cs_checkpoint_entry *entry) {
     const struct cs_toy_call *call = route->toy;
     int64_t numel = 1;
     for (int d = 0; d < route->ndim; d++) numel *= route->shape[d];
     size_t width = (size_t)cs_dtype_bits(route->dtype) / 8;
     CS_REQUIRE(width > 0, CS_UNSUPPORTED, "%s: toys cannot write %s", route->tensor, cs_dtype_name(route->dtype));
-    unsigned char *bytes = CS_NEW_ARRAY(&session->arena, unsigned char, (size_t)numel * width + 1);
+    unsigned char *bytes = CS_NEW_ARRAY(&session->arena, unsigned char, (size_t)numel *width + 1);
     CS_REQUIRE(bytes, CS_NO_MEMORY, "out of memory for the values of %s", route->tensor);
     for (int64_t i = 0; i < numel; i++) {
         uint64_t bits;
@@ -44,7 +46,8 @@ static enum cs_status toy_content(struct cs_session *session, const struct cs_ro
     return CS_OK;
 }
 
-static enum cs_status make_toy(struct cs_session *session, const struct cs_checkpoint_config *config, struct cs_checkpoint *checkpoint) {
+static enum cs_status make_toy(struct cs_session *session, const struct cs_checkpoint_config *config,
+                               struct cs_checkpoint *checkpoint) {
     const struct cs_route_set *set;
     CS_TRY(cs_session_routes(session, NULL, config->name, &set));
     cs_checkpoint_init(checkpoint, config->name);
@@ -57,7 +60,8 @@ static enum cs_status make_toy(struct cs_session *session, const struct cs_check
     return CS_OK;
 }
 
-static enum cs_status make(struct cs_session *session, const struct cs_checkpoint_config *config, struct cs_checkpoint *checkpoint) {
+static enum cs_status make(struct cs_session *session, const struct cs_checkpoint_config *config,
+                           struct cs_checkpoint *checkpoint) {
     if (session->config.scenario->model.is_toy) return make_toy(session, config, checkpoint);
     if (config->kind == CS_CHECKPOINT_FOLDER) {
         const char *label = cs_arena_format(&session->arena, "%s (%s)", config->name, config->path);
@@ -74,12 +78,14 @@ enum cs_status cs_session_checkpoints(struct cs_session *session) {
     session->n_checkpoints = scenario->n_checkpoints;
     /* Originals first: perturbed copies read from them. */
     for (size_t i = 0; i < scenario->n_checkpoints; i++)
-        if (!scenario->checkpoints[i].perturbs) CS_TRY(make(session, &scenario->checkpoints[i], &session->checkpoints[i]));
+        if (!scenario->checkpoints[i].perturbs)
+            CS_TRY(make(session, &scenario->checkpoints[i], &session->checkpoints[i]));
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
         const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
         if (!config->perturbs) continue;
         const struct cs_checkpoint *original = cs_session_checkpoint(session, config->perturbs);
-        CS_TRY(cs_checkpoint_perturb(&session->checkpoints[i], config->name, original, config->version, session->config.seed));
+        CS_TRY(cs_checkpoint_perturb(&session->checkpoints[i], config->name, original, config->version,
+                                     session->config.seed));
     }
     return CS_OK;
 }

@@ -17,7 +17,8 @@ struct cs_route_set {
     size_t n_slots;
 };
 /* Made once for each loader, and for toys once for each checkpoint (routes.c). */
-enum cs_status cs_session_routes(struct cs_session *session, const struct cs_loader *loader, const char *checkpoint, const struct cs_route_set **set);
+enum cs_status cs_session_routes(struct cs_session *session, const struct cs_loader *loader, const char *checkpoint,
+                                 const struct cs_route_set **set);
 /* NULL when no loader expects a tensor of that name. */
 const struct cs_route *cs_route_find(const struct cs_route_set *set, const char *tensor);
 
@@ -37,8 +38,10 @@ struct cs_arrivals {
     size_t n;
     struct cs_arrival *items;
 };
-/* What arrives, in order, for one operation; does the accounting, and is strict at a start (arrivals.c). Made in `arena`. */
-enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_op *op, struct cs_arena *arena, struct cs_arrivals *arrivals);
+/* What arrives, in order, for one operation; does the accounting, and is strict at a start (arrivals.c). Made in
+ * `arena`. */
+enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_op *op, struct cs_arena *arena,
+                                   struct cs_arrivals *arrivals);
 
 /* The loader that an operation, or the scenario, or the method names; NULL when there are no routed experts. */
 const struct cs_loader *cs_session_loader(const struct cs_session *session, const char *name);

@@ -11,15 +11,21 @@ static const char *name_of(struct cs_arena *arena, const char *prefix, const cha
     return cs_arena_format(arena, "%s%.*s%d%s", prefix, (int)(at - pattern), pattern, layer, at + strlen(layer_word));
 }
 
-static enum cs_status tensors_of_template(struct cs_arena *arena, const struct cs_module_template *module, const struct cs_sizes *sizes,
-                                          struct cs_module_spec *spec) {
+static enum cs_status tensors_of_template(struct cs_arena *arena, const struct cs_module_template *module,
+                                          const struct cs_sizes *sizes, struct cs_module_spec *spec) {
     struct cs_tensor_spec *tensors = CS_NEW_ARRAY(arena, struct cs_tensor_spec, module->n_tensors);
     CS_REQUIRE(tensors, CS_NO_MEMORY, "out of memory for the tensors of %s", module->name);
     for (size_t i = 0; i < module->n_tensors; i++) {
         const struct cs_template_tensor *from = &module->tensors[i];
         tensors[i] = (struct cs_tensor_spec){
-            .name = from->name, .kind = from->kind, .dtype = from->dtype, .init = from->init, .init_value = from->init_value,
-            .has_padding_value = from->has_padding_value, .padding_value = from->padding_value, .weight_loader_numel = -1,
+            .name = from->name,
+            .kind = from->kind,
+            .dtype = from->dtype,
+            .init = from->init,
+            .init_value = from->init_value,
+            .has_padding_value = from->has_padding_value,
+            .padding_value = from->padding_value,
+            .weight_loader_numel = -1,
             .is_unregistered = from->is_unregistered,
         };
         enum cs_status status = cs_shape_parse(from->shape, sizes, &tensors[i].ndim, tensors[i].shape);
@@ -40,8 +46,8 @@ static const struct cs_backend *backend_of_toy(struct cs_arena *arena, const str
     return backend;
 }
 
-static enum cs_status module_of(struct cs_session *session, const struct cs_module_template *module, int layer, const struct cs_sizes *sizes,
-                                struct cs_module_spec *spec) {
+static enum cs_status module_of(struct cs_session *session, const struct cs_module_template *module, int layer,
+                                const struct cs_sizes *sizes, struct cs_module_spec *spec) {
     const struct cs_scenario *scenario = session->config.scenario;
     spec->name = name_of(&session->arena, scenario->model.prefix, module->name, layer);
     CS_REQUIRE(spec->name, CS_NO_MEMORY, "out of memory for the names of modules");
@@ -61,9 +67,10 @@ static bool is_wanted(const struct cs_session *session, const char *name) {
     return !session->config.only_module || cs_text_equal(session->config.only_module, name);
 }
 
-/* Layers in order, templates in order within a layer; a template without "{layer}" stands where it is listed: before the first layered
- * one, or after all layers. */
-static enum cs_status modules_of(struct cs_session *session, const struct cs_sizes *sizes, struct cs_module_spec *specs, size_t *n) {
+/* Layers in order, templates in order within a layer; a template without "{layer}" stands where it is listed: before
+ * the first layered one, or after all layers. */
+static enum cs_status modules_of(struct cs_session *session, const struct cs_sizes *sizes, struct cs_module_spec *specs,
+                                 size_t *n) {
     const struct cs_model_config *model = &session->config.scenario->model;
     *n = 0;
     size_t first = 0;
@@ -86,10 +93,16 @@ static enum cs_status sizes_of_rank(const struct cs_scenario *scenario, int rank
     const struct cs_model_config *model = &scenario->model;
     spec->tp_rank = scenario->ep > 1 ? 0 : rank;
     spec->ep_rank = scenario->ep > 1 ? rank : 0;
-    int64_t each = model->experts / scenario->ep, rest = model->experts % scenario->ep; /* linear placement: the first ranks get the rest */
+    int64_t each = model->experts / scenario->ep,
+            rest = model->experts % scenario->ep; /* linear placement: the first ranks get the rest */
     spec->first_expert = each * spec->ep_rank + (spec->ep_rank < rest ? spec->ep_rank : rest);
-    spec->sizes = (struct cs_sizes){.experts_global = model->experts, .experts = each + (spec->ep_rank < rest), .hidden = model->hidden, .hidden_u = model->hidden,
-                                    .intermediate_full = model->intermediate, .tp = scenario->tp, .ep = scenario->ep};
+    spec->sizes = (struct cs_sizes){.experts_global = model->experts,
+                                    .experts = each + (spec->ep_rank < rest),
+                                    .hidden = model->hidden,
+                                    .hidden_u = model->hidden,
+                                    .intermediate_full = model->intermediate,
+                                    .tp = scenario->tp,
+                                    .ep = scenario->ep};
     if (!scenario->method) return CS_OK; /* toys and dense models have no experts to shard or round */
     const struct cs_backend *backend = cs_backend_by_name(cs_method_by_name(scenario->method), scenario->backend);
     spec->sizes.options |= CS_NAMED_BACKEND;

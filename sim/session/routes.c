@@ -10,12 +10,18 @@ const struct cs_loader *cs_session_loader(const struct cs_session *session, cons
     return cs_loader_by_name(name ? name : cs_method_by_name(scenario->method)->loaders[0]);
 }
 
-static enum cs_status plain_routes(struct cs_session *session, const struct cs_module_spec *spec, size_t module, struct cs_routes *routes) {
+static enum cs_status plain_routes(struct cs_session *session, const struct cs_module_spec *spec, size_t module,
+                                   struct cs_routes *routes) {
     for (size_t i = 0; i < spec->n_tensors; i++) {
         const struct cs_tensor_spec *tensor = &spec->tensors[i];
         if (tensor->kind != CS_PARAMETER) continue;
-        struct cs_route route = {.dtype = tensor->dtype, .as = tensor->dtype, .ndim = tensor->ndim, .module = module, .param = tensor->name,
-                                 .loader = &cs_loader_default, .expert = -1};
+        struct cs_route route = {.dtype = tensor->dtype,
+                                 .as = tensor->dtype,
+                                 .ndim = tensor->ndim,
+                                 .module = module,
+                                 .param = tensor->name,
+                                 .loader = &cs_loader_default,
+                                 .expert = -1};
         memcpy(route.shape, tensor->shape, sizeof route.shape);
         route.tensor = cs_arena_format(&session->arena, "%s.%s", spec->name, tensor->name);
         CS_REQUIRE(route.tensor, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
@@ -25,8 +31,8 @@ static enum cs_status plain_routes(struct cs_session *session, const struct cs_m
 }
 
 /* The name of a toy call's source: "toy.p.0". */
-static enum cs_status toy_route(struct cs_session *session, const struct cs_module_spec *spec, const struct cs_toy_call *call, size_t number,
-                                struct cs_routes *routes) {
+static enum cs_status toy_route(struct cs_session *session, const struct cs_module_spec *spec,
+                                const struct cs_toy_call *call, size_t number, struct cs_routes *routes) {
     struct cs_route route = {.param = call->param, .loader = &cs_loader_toy, .toy = call, .expert = -1};
     for (size_t i = 0; i < spec->n_tensors; i++) {
         if (!cs_text_equal(spec->tensors[i].name, call->param)) continue;
@@ -57,12 +63,14 @@ static const char *experts_prefix(struct cs_session *session, const struct cs_mo
         if (!module->is_routed_experts) continue;
         const char *pattern = module->checkpoint ? module->checkpoint : module->name, *at = strstr(pattern, "{layer}");
         if (!at) return cs_arena_format(&session->arena, "%s%s", model->prefix, pattern);
-        return cs_arena_format(&session->arena, "%s%.*s%d%s", model->prefix, (int)(at - pattern), pattern, spec->layer, at + strlen("{layer}"));
+        return cs_arena_format(&session->arena, "%s%.*s%d%s", model->prefix, (int)(at - pattern), pattern, spec->layer,
+                               at + strlen("{layer}"));
     }
     return NULL;
 }
 
-static enum cs_status model_routes(struct cs_session *session, const struct cs_loader *loader, struct cs_routes *routes) {
+static enum cs_status model_routes(struct cs_session *session, const struct cs_loader *loader,
+                                   struct cs_routes *routes) {
     const struct cs_rank_spec *rank = &session->model.ranks[0];
     for (size_t m = 0; m < session->model.n_modules; m++) {
         const struct cs_module_spec *spec = &rank->modules[m];
@@ -79,7 +87,8 @@ static enum cs_status model_routes(struct cs_session *session, const struct cs_l
 
 static size_t slot_of(const struct cs_route_set *set, const char *tensor) {
     size_t slot = cs_fnv1a32(tensor) & (set->n_slots - 1);
-    while (set->slots[slot] && !cs_text_equal(set->routes.items[set->slots[slot] - 1].tensor, tensor)) slot = (slot + 1) & (set->n_slots - 1);
+    while (set->slots[slot] && !cs_text_equal(set->routes.items[set->slots[slot] - 1].tensor, tensor))
+        slot = (slot + 1) & (set->n_slots - 1);
     return slot;
 }
 
@@ -87,7 +96,8 @@ static enum cs_status index_routes(struct cs_arena *arena, struct cs_route_set *
     for (set->n_slots = 16; set->n_slots < set->routes.n * 2;) set->n_slots *= 2;
     set->slots = CS_NEW_ARRAY(arena, uint32_t, set->n_slots);
     CS_REQUIRE(set->slots, CS_NO_MEMORY, "out of memory for an index of %zu checkpoint tensors", set->routes.n);
-    for (size_t i = 0; i < set->routes.n; i++) set->slots[slot_of(set, set->routes.items[i].tensor)] = (uint32_t)(i + 1);
+    for (size_t i = 0; i < set->routes.n; i++)
+        set->slots[slot_of(set, set->routes.items[i].tensor)] = (uint32_t)(i + 1);
     return CS_OK;
 }
 
@@ -96,7 +106,8 @@ const struct cs_route *cs_route_find(const struct cs_route_set *set, const char 
     return found ? &set->routes.items[found - 1] : NULL;
 }
 
-enum cs_status cs_session_routes(struct cs_session *session, const struct cs_loader *loader, const char *checkpoint, const struct cs_route_set **set) {
+enum cs_status cs_session_routes(struct cs_session *session, const struct cs_loader *loader, const char *checkpoint,
+                                 const struct cs_route_set **set) {
     bool is_toy = session->config.scenario->model.is_toy;
     for (struct cs_route_set *kept = session->route_sets; kept; kept = kept->next)
         if (kept->loader == loader && (!is_toy || cs_text_equal(kept->checkpoint, checkpoint))) {
@@ -105,7 +116,8 @@ enum cs_status cs_session_routes(struct cs_session *session, const struct cs_loa
         }
     struct cs_route_set *made = CS_NEW(&session->arena, struct cs_route_set);
     CS_REQUIRE(made, CS_NO_MEMORY, "out of memory for the list of checkpoint tensors");
-    *made = (struct cs_route_set){.next = session->route_sets, .loader = loader, .checkpoint = checkpoint, .routes = {.arena = &session->arena}};
+    *made = (struct cs_route_set){
+        .next = session->route_sets, .loader = loader, .checkpoint = checkpoint, .routes = {.arena = &session->arena}};
     CS_TRY(is_toy ? toy_routes(session, checkpoint, &made->routes) : model_routes(session, loader, &made->routes));
     CS_TRY(index_routes(&session->arena, made));
     session->route_sets = made;

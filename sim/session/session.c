@@ -14,9 +14,15 @@ const char *const cs_count_texts[CS_N_COUNTS] = {
 bool cs_count_is_channel(enum cs_count count) {
     switch (count) {
     case CS_COUNT_params_lucky: /* a lucky tensor makes a verdict mistrusted, not failed */
-    case CS_COUNT_gap_bytes: /* legitimate (R7) */
-    case CS_COUNT_fill_calls: case CS_COUNT_fill_regions: case CS_COUNT_fill_bytes: case CS_COUNT_fill_skipped: case CS_COUNT_warnings: return false;
-    default: return true;
+    case CS_COUNT_gap_bytes:    /* legitimate (R7) */
+    case CS_COUNT_fill_calls:
+    case CS_COUNT_fill_regions:
+    case CS_COUNT_fill_bytes:
+    case CS_COUNT_fill_skipped:
+    case CS_COUNT_warnings:
+        return false;
+    default:
+        return true;
     }
 }
 
@@ -24,14 +30,23 @@ static enum cs_status open_rank(struct cs_session *session, int index) {
     const struct cs_session_config *config = &session->config;
     struct cs_rank *rank = &session->ranks[index];
     *rank = (struct cs_rank){
-        .index = index, .spec = &session->model.ranks[index], .device = config->device, .policy = cs_policy_by_name(config->policy),
-        .defects = config->scenario->defects, .arena = &session->arena, .log = &session->log, .stats = &session->fill,
-        .has_prefill = config->has_prefill, .prefill = config->prefill,
-        .n_modules = session->model.n_modules, .modules = CS_NEW_ARRAY(&session->arena, struct cs_module, session->model.n_modules),
+        .index = index,
+        .spec = &session->model.ranks[index],
+        .device = config->device,
+        .policy = cs_policy_by_name(config->policy),
+        .defects = config->scenario->defects,
+        .arena = &session->arena,
+        .log = &session->log,
+        .stats = &session->fill,
+        .has_prefill = config->has_prefill,
+        .prefill = config->prefill,
+        .n_modules = session->model.n_modules,
+        .modules = CS_NEW_ARRAY(&session->arena, struct cs_module, session->model.n_modules),
     };
     CS_REQUIRE(rank->modules && rank->policy, CS_NO_MEMORY, "out of memory for rank %d", index);
     struct cs_memory memory = config->pool ? cs_pool_memory(config->pool) : cs_device_memory(config->device);
-    cs_allocator_init(&rank->allocator, &config->allocator, &memory, cs_stream_key(config->garbage_seed, "allocator", (uint64_t)index));
+    cs_allocator_init(&rank->allocator, &config->allocator, &memory,
+                      cs_stream_key(config->garbage_seed, "allocator", (uint64_t)index));
     return CS_OK;
 }
 
@@ -49,9 +64,10 @@ enum cs_status cs_session_open(struct cs_session *session, const struct cs_sessi
     return CS_OK;
 }
 
-static enum cs_status source_of(const struct cs_session *session, const struct cs_arrival *arrival, const struct cs_op *op, struct cs_rank *rank,
-                                struct cs_view *source) {
-    CS_TRY(cs_checkpoint_source(cs_session_checkpoint(session, op->checkpoint), arrival->entry, &rank->allocator, source));
+static enum cs_status source_of(const struct cs_session *session, const struct cs_arrival *arrival,
+                                const struct cs_op *op, struct cs_rank *rank, struct cs_view *source) {
+    CS_TRY(
+        cs_checkpoint_source(cs_session_checkpoint(session, op->checkpoint), arrival->entry, &rank->allocator, source));
     return arrival->is_slice ? cs_view_select(source, 0, arrival->route->expert) : CS_OK;
 }
 
@@ -62,7 +78,8 @@ static bool next_slot(const struct cs_rank *rank, const struct cs_route *route, 
         *slot = -1;
         return (*copy)++ == 0;
     }
-    for (int64_t n = sizes->experts_global + sizes->experts_redundant; *copy * sizes->experts_global + route->expert < n;) {
+    for (int64_t n = sizes->experts_global + sizes->experts_redundant;
+         *copy * sizes->experts_global + route->expert < n;) {
         *slot = cs_load_slot(rank->spec, route->row, (*copy)++ * sizes->experts_global + route->expert);
         if (*slot >= 0) return true;
     }
@@ -77,12 +94,16 @@ static void note_dropped(struct cs_session *session, struct cs_arrival *arrival)
     if (!session->accounting.first_excess) session->accounting.first_excess = arrival->route->tensor;
 }
 
-static enum cs_status send(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, struct cs_arrival *arrival,
-                           struct cs_rank *rank) {
+static enum cs_status send(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op,
+                           struct cs_arrival *arrival, struct cs_rank *rank) {
     const struct cs_route *route = arrival->route;
     for (int64_t copy = 0, slot; next_slot(rank, route, &copy, &slot);) {
-        struct cs_load_call call = {.module = &rank->modules[route->module], .loader = route->loader, .row = route->row, .toy = route->toy,
-                                    .tensor = route->tensor, .expert = slot};
+        struct cs_load_call call = {.module = &rank->modules[route->module],
+                                    .loader = route->loader,
+                                    .row = route->row,
+                                    .toy = route->toy,
+                                    .tensor = route->tensor,
+                                    .expert = slot};
         CS_TRY(source_of(session, arrival, op, rank, &call.source));
         CS_TRY(driver->load(rank, &call, route->param));
         if (call.is_dropped) note_dropped(session, arrival);
@@ -94,19 +115,21 @@ static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrival
     for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].n_calls = rank->modules[m].n_expected_calls = 0;
     for (size_t i = 0; i < arrivals->n; i++) {
         int64_t copy = 0, slot;
-        while (next_slot(rank, arrivals->items[i].route, &copy, &slot)) rank->modules[arrivals->items[i].route->module].n_expected_calls++;
+        while (next_slot(rank, arrivals->items[i].route, &copy, &slot))
+            rank->modules[arrivals->items[i].route->module].n_expected_calls++;
     }
 }
 
 /* Tensors arrive in any order, so a module's worth of them stands for a module. */
-static void tell_progress(struct cs_session *session, const struct cs_rank *rank, size_t n_arrived, size_t n, size_t *n_told) {
+static void tell_progress(struct cs_session *session, const struct cs_rank *rank, size_t n_arrived, size_t n,
+                          size_t *n_told) {
     size_t n_loaded = n ? rank->n_modules * n_arrived / n : rank->n_modules;
     for (; session->config.module_is_loaded && *n_told < n_loaded; ++*n_told)
         session->config.module_is_loaded(session->config.progress_context, session->log.bytes_moved);
 }
 
-static enum cs_status run_rank(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op, struct cs_arrivals *arrivals,
-                               struct cs_rank *rank) {
+static enum cs_status run_rank(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op,
+                               struct cs_arrivals *arrivals, struct cs_rank *rank) {
     session->log.rank = rank->index;
     CS_TRY(driver->begin(rank));
     expect_calls(rank, arrivals);
@@ -135,7 +158,8 @@ enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_o
 }
 
 enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op) {
-    CS_REQUIRE(!session->is_unusable, CS_REFUSED, "an earlier reload failed half-way and there is no rollback: restart the server");
+    CS_REQUIRE(!session->is_unusable, CS_REFUSED,
+               "an earlier reload failed half-way and there is no rollback: restart the server");
     const struct cs_driver *driver = cs_driver_by_name(op->driver);
     if (op->kind == CS_OP_RELOAD) session->log.load++;
     session->fill = (struct cs_fill_stats){0};

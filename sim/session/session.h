@@ -1,5 +1,5 @@
-/* A session is one simulated server: model × ranks × device × allocator × policy, and its log. Here too: the scenario, a
- * plain description of servers and plans, whoever wrote it (Lua, the fuzzer, a replay file). */
+/* A session is one simulated server: model × ranks × device × allocator × policy, and its log. Here too: the scenario,
+ * a plain description of servers and plans, whoever wrote it (Lua, the fuzzer, a replay file). */
 #ifndef CS_SESSION_H
 #define CS_SESSION_H
 
@@ -23,7 +23,7 @@ struct cs_template_tensor {
 
 /* `name` with "{layer}" in it stands for one module in each decoder layer. */
 struct cs_module_template {
-    const char *name; /* "layers.{layer}.mlp.router" */
+    const char *name;       /* "layers.{layer}.mlp.router" */
     bool is_routed_experts; /* tensors come from the method */
     const char *checkpoint; /* routed experts: "layers.{layer}.mlp.experts"; others: NULL = name */
     size_t n_tensors;
@@ -56,6 +56,7 @@ struct cs_model_config {
 
 /* Counts that a verdict has and an expectation may name, and what a reader should think when one is not 0. Units:
  * requirements R4, "Unit of every count". */
+/* clang-format off */
 #define CS_COUNTS(X)                                                                                                   \
     X(params_differ, "parameters and buffers whose bytes, shape, stride or dtype differ from the cold start")          \
     X(params_lucky, "equal only by what undefined memory happened to hold") /* R8.3 */                                 \
@@ -75,12 +76,13 @@ struct cs_model_config {
     X(fill_bytes, "bytes that it filled")                                                                              \
     X(fill_skipped, "recorded parameters whose layout no longer matched, so that their padding was not filled")        \
     X(warnings, "padded writes into parameters that are not registered")
+/* clang-format on */
 
 enum cs_count {
 #define X(name, text) CS_COUNT_##name,
     CS_COUNTS(X)
 #undef X
-    CS_N_COUNTS
+        CS_N_COUNTS
 };
 extern const char *const cs_count_names[CS_N_COUNTS], *const cs_count_texts[CS_N_COUNTS];
 
@@ -94,9 +96,9 @@ struct cs_expected_values { /* toys: the whole parameter, row-major */
 };
 
 struct cs_expected {
-    const char *policy; /* NULL: every policy that no other entry names */
-    bool is_equal;      /* equal(): every channel 0, nothing lucky */
-    bool is_refused;    /* the load before this was refused, as the real engine refuses it */
+    const char *policy;  /* NULL: every policy that no other entry names */
+    bool is_equal;       /* equal(): every channel 0, nothing lucky */
+    bool is_refused;     /* the load before this was refused, as the real engine refuses it */
     const char *refusal; /* text that the reason must contain, or NULL */
     bool has_count[CS_N_COUNTS];
     int64_t count[CS_N_COUNTS];
@@ -112,16 +114,16 @@ enum cs_op_kind {
 
 struct cs_op {
     enum cs_op_kind kind;
-    int line;               /* of the script */
-    const char *driver;     /* COLD_START, RELOAD */
+    int line;           /* of the script */
+    const char *driver; /* COLD_START, RELOAD */
     const char *checkpoint;
-    const char *loader;     /* another loader than the scenario's, or NULL */
-    bool is_shuffled;       /* arrival order from the seed */
-    size_t n_order;         /* explicit arrival order: positions in the order otherwise used; 0: none */
+    const char *loader; /* another loader than the scenario's, or NULL */
+    bool is_shuffled;   /* arrival order from the seed */
+    size_t n_order;     /* explicit arrival order: positions in the order otherwise used; 0: none */
     const size_t *order;
-    size_t n_omitted;       /* patterns of tensors that are not sent */
+    size_t n_omitted; /* patterns of tensors that are not sent */
     const char *const *omitted;
-    size_t n_expected;      /* EXPECT */
+    size_t n_expected; /* EXPECT */
     const struct cs_expected *expected;
     const char *against_policy; /* compare with a cold start under another policy (R4.9), or NULL */
 };
@@ -130,9 +132,9 @@ enum cs_checkpoint_kind { CS_CHECKPOINT_SYNTHETIC, CS_CHECKPOINT_PATTERN, CS_CHE
 struct cs_checkpoint_config {
     const char *name; /* "A" */
     enum cs_checkpoint_kind kind;
-    const char *path;      /* FOLDER */
-    const char *perturbs;  /* name of the checkpoint that this is a perturbed copy of, or NULL */
-    unsigned version;      /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
+    const char *path;     /* FOLDER */
+    const char *perturbs; /* name of the checkpoint that this is a perturbed copy of, or NULL */
+    unsigned version;     /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
 };
 
 /* What a scenario's file lets a command line change. Values are written as `--set` takes them. */
@@ -170,8 +172,8 @@ struct cs_scenario {
     const struct cs_declared *declared; /* by name */
 };
 
-/* Everything that can be wrong with a scenario and is not a matter of types: names that no registry knows, an expectation
- * before a cold start, checkpoints that do not exist … The message starts with "file:line: ". */
+/* Everything that can be wrong with a scenario and is not a matter of types: names that no registry knows, an
+ * expectation before a cold start, checkpoints that do not exist … The message starts with "file:line: ". */
 enum cs_status cs_scenario_check(const struct cs_scenario *scenario);
 
 /* ---- session ---- */
@@ -189,7 +191,8 @@ struct cs_session_config {
     const char *only_module; /* build just this module, or NULL: all */
     int only_rank;           /* or -1 */
     struct cs_pool *pool;    /* blocks that other sessions freed, or NULL: the device's own memory */
-    /* For progress: called n_modules times for each rank of a load, with the bytes that this session moved so far. NULL: nobody asks. */
+    /* For progress: called n_modules times for each rank of a load, with the bytes that this session moved so far.
+     * NULL: nobody asks. */
     void (*module_is_loaded)(void *context, int64_t bytes);
     void *progress_context;
 };
@@ -219,7 +222,8 @@ struct cs_session {
 
 /* Resolves the model, opens the checkpoints, makes the ranks. Nothing is loaded yet. */
 enum cs_status cs_session_open(struct cs_session *session, const struct cs_session_config *config);
-/* Whether the operation's checkpoint has what the model needs, before anything is loaded: the same errors as running it. */
+/* Whether the operation's checkpoint has what the model needs, before anything is loaded: the same errors as running
+ * it. */
 enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_op *op);
 /* Runs one operation (COLD_START or RELOAD). CS_REFUSED when the real engine refuses it too. */
 enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op);

@@ -1,9 +1,9 @@
 /* Tensors: dtypes, views, storages with identity, and the allocator that decides what uninitialised memory holds.
  *
  * A view names elements of a storage: `offset` and `stride` count elements of the view's dtype, as torch does; the
- * first element sits at bit offset * bits(dtype) of the storage. Sub-byte elements are little-endian (low nibble first).
- * Views own nothing. Two views have the same address when storage id and byte offset are equal; a storage id is never
- * used twice in one allocator, so memory that is freed and handed out again counts as moved.
+ * first element sits at bit offset * bits(dtype) of the storage. Sub-byte elements are little-endian (low nibble
+ * first). Views own nothing. Two views have the same address when storage id and byte offset are equal; a storage id is
+ * never used twice in one allocator, so memory that is freed and handed out again counts as moved.
  *
  * A storage is one of four kinds. Only MEMORY has bytes that anyone may write:
  *   MEMORY     device memory
@@ -15,6 +15,7 @@
 
 #include "sim/base/base.h"
 
+/* clang-format off */
 /* ---- dtypes ----
  *    id     name     safetensors  bits  floating */
 #define CS_DTYPES(X)                                                                                                   \
@@ -35,12 +36,13 @@
     X(I64,  "i64",  "I64",     64, false)                                                                              \
     X(U64,  "u64",  "U64",     64, false)                                                                              \
     X(F64,  "f64",  "F64",     64, true)
+/* clang-format on */
 
 enum cs_dtype {
 #define X(id, name, safetensors, bits, floating) CS_##id,
     CS_DTYPES(X)
 #undef X
-    CS_N_DTYPES
+        CS_N_DTYPES
 };
 
 const char *cs_dtype_name(enum cs_dtype dtype);        /* "bf16" */
@@ -56,6 +58,7 @@ enum cs_status cs_dtype_encode(enum cs_dtype dtype, double value, uint64_t *bits
 /* The number that a bit pattern means (NaN for NaN). */
 double cs_dtype_decode(enum cs_dtype dtype, uint64_t bits);
 
+/* clang-format off */
 /* ---- content: bytes as a function of an index ----
  *    id        what element i holds */
 #define CS_CONTENTS(X)                                                                                                 \
@@ -65,13 +68,14 @@ double cs_dtype_decode(enum cs_dtype dtype, uint64_t bits);
     X(HASH)    /* byte b(i) = byte i%8 of mix64(key + i/8), shifted by `shift`, made a sane number (below) */          \
     X(PATTERN) /* byte b(i) = ((i + key) * 2654435761 mod 2^32) >> 24, made a sane number: golden/README.md */         \
     X(DIGIT)   /* base-256 digit number `shift` of (i + key), as a byte value: 0 … 255; see conform */
+/* clang-format on */
 /* Made a sane number, b being the byte after `(b + shift) mod 256`:
  *   u8 i8 bool e2m1 (per byte)  b            bf16 f16 f32 f64  (b - 128) / 64, exact
  *   e8m0                        120 + b % 8  e4m3              b, but 0x7F → 0x77 and 0xFF → 0xF7 (no NaN)
- *   i16 … u64                   b            e5m2              b, less bit 6 when b & 0x7C is 0x7C (no NaN, no infinity)
- * A shift that is no multiple of 8 changes every element, so a perturbed copy differs everywhere (R8.2). DIGIT and VALUE
- * take no shift; DIGIT of a floating dtype of 16 bits or more is the number itself (exact in bf16), of others the byte.
- * The index of e2m1 numbers is that of their byte. */
+ *   i16 … u64                   b            e5m2              b, less bit 6 when b & 0x7C is 0x7C (no NaN, no
+ * infinity) A shift that is no multiple of 8 changes every element, so a perturbed copy differs everywhere (R8.2).
+ * DIGIT and VALUE take no shift; DIGIT of a floating dtype of 16 bits or more is the number itself (exact in bf16), of
+ * others the byte. The index of e2m1 numbers is that of their byte. */
 
 enum cs_content_kind {
 #define X(id) CS_CONTENT_##id,
@@ -100,7 +104,7 @@ enum cs_origin { CS_ORIGIN_FRESH, CS_ORIGIN_RECYCLED, CS_ORIGIN_STALE };
 struct cs_storage {
     enum cs_storage_kind kind;
     enum cs_origin origin;
-    uint64_t id;               /* unique in its allocator, from 1 */
+    uint64_t id; /* unique in its allocator, from 1 */
     size_t bytes;
     void *data;                /* device memory (MEMORY) or host bytes (HOST, never written); else NULL */
     struct cs_content content; /* SYNTHETIC */
@@ -123,13 +127,13 @@ struct cs_view {
     int64_t shape[CS_NDIM], stride[CS_NDIM]; /* elements */
 };
 
-/* Row-major strides for a shape. CS_BAD_SHAPE for a negative extent, more than CS_NDIM dimensions, or more elements than
- * fit an int64_t (0 counting as 1). `storage` may be NULL and filled in later. */
+/* Row-major strides for a shape. CS_BAD_SHAPE for a negative extent, more than CS_NDIM dimensions, or more elements
+ * than fit an int64_t (0 counting as 1). `storage` may be NULL and filled in later. */
 enum cs_status cs_view_make(struct cs_view *view, struct cs_storage *storage, enum cs_dtype dtype, int ndim,
                             const int64_t *shape);
 int64_t cs_view_numel(const struct cs_view *view);
-/* CS_BAD_INDEX unless every element lies inside the storage; no offset or stride may be negative. For views made by hand:
- * CS_BAD_SHAPE when extents are malformed. */
+/* CS_BAD_INDEX unless every element lies inside the storage; no offset or stride may be negative. For views made by
+ * hand: CS_BAD_SHAPE when extents are malformed. */
 enum cs_status cs_view_check(const struct cs_view *view);
 /* Bytes from the first element's to the end of the last one's, gaps included; 0 for an empty view. Saturates. */
 size_t cs_view_span_bytes(const struct cs_view *view);
@@ -163,8 +167,8 @@ char *cs_view_text(const struct cs_view *view, char *buffer);
 
 /* ---- allocator ----
  *
- * One per rank (R4). It decides what uninitialised memory holds; where memory comes from, and who writes the pattern, is
- * its `cs_memory`. Storages are freed by sweeping: whoever can name what is alive marks it, the rest goes. */
+ * One per rank (R4). It decides what uninitialised memory holds; where memory comes from, and who writes the pattern,
+ * is its `cs_memory`. Storages are freed by sweeping: whoever can name what is alive marks it, the rest goes. */
 
 enum cs_pattern_kind { CS_PATTERN_BYTE, CS_PATTERN_RANDOM, CS_PATTERN_NAN }; /* NaN of the dtype; integers: all ones */
 struct cs_pattern {
@@ -179,10 +183,10 @@ enum { CS_SIZE_CLASSES = 8 };
 struct cs_allocator_rule {
     struct cs_pattern fresh_cold, fresh_reload; /* what fresh pages hold */
     uint64_t recycle_up_to;                     /* blocks of a reload up to this size are recycled; 0: none */
-    bool recycled_keeps_bytes;                  /* false: seeded garbage, the pool served others; true: own last bytes */
-    size_t n_classes;                           /* blocks up to class_limit[i] share a class; above the last: exact size */
-    uint64_t class_limit[CS_SIZE_CLASSES];      /* rising */
-    unsigned fresh_first;                       /* blocks of each class that are still fresh before recycling begins */
+    bool recycled_keeps_bytes;             /* false: seeded garbage, the pool served others; true: own last bytes */
+    size_t n_classes;                      /* blocks up to class_limit[i] share a class; above the last: exact size */
+    uint64_t class_limit[CS_SIZE_CLASSES]; /* rising */
+    unsigned fresh_first;                  /* blocks of each class that are still fresh before recycling begins */
 };
 
 /* The harshest: everything random, cold start included. */
@@ -198,9 +202,10 @@ struct cs_memory {
 
 /* ---- pool: blocks that one allocator freed serve the next one of the same size ----
  *
- * Sessions of one audit follow each other and allocate the same sizes: touching fresh pages anew would cost more than the work. A block is
- * handed out for its exact size only. When a size is not there, idle blocks beyond 1 GiB or an eighth of the peak go back to the device first:
- * that much a pool may add to the peak. Contents are whatever they were: allocators write what undefined memory holds. */
+ * Sessions of one audit follow each other and allocate the same sizes: touching fresh pages anew would cost more than
+ * the work. A block is handed out for its exact size only. When a size is not there, idle blocks beyond 1 GiB or an
+ * eighth of the peak go back to the device first: that much a pool may add to the peak. Contents are whatever they
+ * were: allocators write what undefined memory holds. */
 struct cs_pool {
     struct cs_memory below;
     struct cs_pool_block *idle; /* newest first */
