@@ -38,6 +38,7 @@ const struct cs_method cs_method_online_fp8_block = {
     .n_params = CS_COUNT(params),
     .loaders = loaders,
     .is_online = true,
+    .usual = {.block = 128},
 };
 
 const struct cs_method cs_method_online_mxfp8 = {

@@ -144,6 +144,8 @@ static struct cs_post_load run_of(struct cs_module *module) {
     if (sizes->options & CS_ASYMMETRIC) run.facts |= CS_FACT_ZERO_POINT;
     if (sizes->bits == 8) run.facts |= CS_FACT_8BIT;
     if (sizes->hidden % 128 == 0) run.facts |= CS_FACT_H128;
+    if (sizes->options & CS_CPU_ARITHMETIC) run.facts |= CS_FACT_CPU;
+    if (module->n_sides == 0) run.facts |= CS_FACT_FIRST;
     for (int i = 0; i < 2; i++)
         run.block[i] = sizes->refine[i] > 0 ? sizes->block[i] / sizes->refine[i] : sizes->block[i];
     return run;
@@ -155,7 +157,8 @@ enum cs_status cs_post_load(struct cs_module *module) {
     CS_REQUIRE(backend->steps || !backend->upstream, CS_UNSUPPORTED,
                "the post-load of %s with %s is not implemented; `coldstart list backends` shows which are",
                backend->method, backend->name);
-    module->n_sides = 0; /* config and experts objects are built anew */
+    const struct cs_method *method = cs_method_by_name(backend->method);
+    if (!method || !method->builds_once) module->n_sides = 0; /* config and experts objects are built anew */
     struct cs_post_load run = run_of(module);
     return cs_steps_run(&run, backend->steps, backend->n_steps ? *backend->n_steps : 0);
 }

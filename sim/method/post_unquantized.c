@@ -66,7 +66,9 @@ CS_TABLE(bf16_aiter);
 static const struct cs_step online_zero_padding[] = {
     CS_DO_ZERO_HALVES("w13_weight", 'I', 'H'),
     CS_DO_ZERO("w2_weight", 'H', 'I'),
+    CS_DO_WHEN(CS_FACT_BIAS),
     CS_DO_ZERO_HALVES("w13_bias", 'I', 0),
+    CS_DO_WHEN(CS_FACT_BIAS),
     CS_DO_ZERO("w2_bias", 'H', 0),
 };
 CS_TABLE(online_zero_padding);

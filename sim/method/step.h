@@ -51,7 +51,8 @@ enum cs_fact {
     CS_FACT_8BIT = 2048,      /* integer weights of 8 bits, not 4 */
     CS_FACT_BLOCK = 4096,     /* scales of blocks, not of tensors */
     CS_FACT_ZERO_POINT = 8192,
-    CS_FACT_FLAT = 16384, /* scales are [E, all the rest] */
+    CS_FACT_FLAT = 16384,  /* scales are [E, all the rest] */
+    CS_FACT_FIRST = 32768, /* nothing is held yet: the first post-load of a method that builds its kernel once */
 };
 
 struct cs_step_table {

@@ -23,6 +23,7 @@ static const char *const loaders[] = {"per_expert",
 const struct cs_method cs_method_unquantized = {
     .name = "unquantized",
     .text = "BF16 weights as they are",
+    .builds_once = true,
     .params = params,
     .n_params = CS_COUNT(params),
     .loaders = loaders,

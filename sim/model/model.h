@@ -76,7 +76,8 @@ enum cs_layer_option {
     CS_GLOBAL_INPUT = 1 << 5,  /* activation scales of every rank's experts are kept */
     CS_NAMED_BACKEND = 1 << 6, /* the user asked for this back end */
     CS_ACT_ORDER = 1 << 7,     /* GPTQ's desc_act */
-    CS_WITH_LORA = 1 << 7,
+    CS_WITH_LORA = 1 << 8,
+    CS_CPU_ARITHMETIC = 1 << 9, /* post-load computes as torch does on a CPU, where that differs from CUDA */
 };
 #define CS_UNLESS(options) ((options) << 16)
 static inline bool cs_options_select(unsigned options, unsigned when) {

@@ -106,6 +106,7 @@ static enum cs_status sizes_of_rank(const struct cs_scenario *scenario, int rank
     if (!scenario->method) return CS_OK; /* toys and dense models have no experts to shard or round */
     const struct cs_backend *backend = cs_backend_by_name(cs_method_by_name(scenario->method), scenario->backend);
     spec->sizes.options |= CS_NAMED_BACKEND;
+    if (scenario->has_cpu_arithmetic) spec->sizes.options |= CS_CPU_ARITHMETIC;
     return cs_sizes_for_backend(&spec->sizes, backend, cs_text_equal(scenario->rounding, "reference"));
 }
 

@@ -163,7 +163,8 @@ struct cs_scenario {
     const char *const *policies;
     struct cs_allocator_rule allocator;
     uint64_t seed;
-    uint64_t defects; /* bit set of enum cs_defect */
+    uint64_t defects;        /* bit set of enum cs_defect */
+    bool has_cpu_arithmetic; /* post-load computes as torch on a CPU, not as CUDA */
     size_t n_checkpoints;
     const struct cs_checkpoint_config *checkpoints;
     size_t n_ops;
