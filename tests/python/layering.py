@@ -34,7 +34,7 @@ NAMED_DEVICE = re.compile(r"\bcs_device_(ref|gpu|emu)\b")
 def files_of(root):
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(set(folders) - SKIPPED)
-        for path in (pathlib.Path(folder, file) for file in sorted(files)):
+        for path in (pathlib.Path(folder, file) for file in sorted(set(files) - SKIPPED)):
             if path.suffix in TEXT_FILES:
                 yield path.relative_to(root).as_posix(), path.suffix, path.read_text(encoding="utf-8", errors="replace")
 
