@@ -53,6 +53,8 @@
 ---@field tensors? cs.Tensor[] its parameters and buffers; default: required, but for routed experts
 ---@field routed_experts? boolean `true`: the method makes its tensors; default: `false`
 ---@field checkpoint? string its name in checkpoints; default: `name`; required for routed experts
+---@field first_layer? integer the first decoder layer that has it (0 to 10000); default: 0
+---@field names? table<string, string> routed experts: what the checkpoint calls words of the loader's names, as `{ gate_proj = "w1" }`; default: `{}`
 
 ---@class cs.Allocator.Fresh
 ---@field cold? string what fresh pages hold at a cold start; default: `"random"`

@@ -146,10 +146,15 @@ struct cs_routes {
     size_t n, capacity;
     struct cs_route *items;
     struct cs_arena *arena;
+    size_t n_renames; /* for the module whose routes are added now */
+    const struct cs_rename *renames;
 };
 
 /* Appends one route. */
 enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *route);
+/* The checkpoint's name of a row's tensor, in the arena of `routes`; `expert` -1: of all experts. NULL: out of memory. */
+const char *cs_routes_name(const struct cs_routes *routes, const char *prefix, const struct cs_loader_row *row,
+                           int64_t expert);
 /* The routes of a routed-experts module: every row, every expert. `prefix` is the checkpoint's name of the experts,
  * such as "model.layers.0.mlp.experts". */
 enum cs_status cs_routes_of_loader(struct cs_routes *routes, const struct cs_loader *loader, const char *prefix,

@@ -35,6 +35,31 @@ enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *ro
 
 static const char per_expert[] = "{expert}.";
 
+static const char *renamed(const struct cs_routes *routes, const char *word, size_t length, size_t *n) {
+    *n = length;
+    for (size_t i = 0; i < routes->n_renames; i++) {
+        const struct cs_rename *rename = &routes->renames[i];
+        if (strlen(rename->word) != length || strncmp(rename->word, word, length) != 0) continue;
+        *n = strlen(rename->name);
+        return rename->name;
+    }
+    return word;
+}
+
+const char *cs_routes_name(const struct cs_routes *routes, const char *prefix, const struct cs_loader_row *row,
+                           int64_t expert) {
+    const char *dot = *prefix ? "." : ""; /* a checkpoint of one layer may have no prefix */
+    const char *name = expert >= 0 ? cs_arena_format(routes->arena, "%s%s%" PRId64, prefix, dot, expert) : prefix;
+    const char *word = row->tensor + (expert >= 0 ? sizeof per_expert - 1 : 0);
+    for (const char *separator = expert >= 0 ? "." : dot; name && *word; separator = ".") {
+        size_t length = strcspn(word, "."), n;
+        const char *called = renamed(routes, word, length, &n);
+        name = cs_arena_format(routes->arena, "%s%s%.*s", name, separator, (int)n, called);
+        word += length + (word[length] == '.');
+    }
+    return name;
+}
+
 static enum cs_status add_row(struct cs_routes *routes, const struct cs_loader *loader, const struct cs_loader_row *row,
                               const char *prefix, const struct cs_sizes *global, size_t module, int64_t expert) {
     struct cs_route route = {.dtype = row->dtype,
@@ -45,10 +70,7 @@ static enum cs_status add_row(struct cs_routes *routes, const struct cs_loader *
                              .row = row,
                              .expert = expert,
                              .prefix = prefix};
-    const char *tail = row->tensor + (expert >= 0 ? sizeof per_expert - 1 : 0);
-    const char *dot = *prefix ? "." : ""; /* a checkpoint of one layer may have no prefix */
-    route.tensor = expert >= 0 ? cs_arena_format(routes->arena, "%s%s%" PRId64 ".%s", prefix, dot, expert, tail)
-                               : cs_arena_format(routes->arena, "%s%s%s", prefix, dot, tail);
+    route.tensor = cs_routes_name(routes, prefix, row, expert);
     CS_REQUIRE(route.tensor, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
     enum cs_status status = cs_shape_parse(row->shape, global, &route.ndim, route.shape);
     CS_REQUIRE(status == CS_OK, status, "%s: %s", route.tensor, cs_error_text());

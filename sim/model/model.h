@@ -56,8 +56,16 @@ struct cs_tensor_spec {
  * the meta device, which records 0 for everything. */
 double cs_padding_value(const struct cs_tensor_spec *spec, bool on_meta);
 
+/* What a checkpoint calls a word of a loader's table: Mixtral's "w1" for "gate_proj". */
+struct cs_rename {
+    const char *word, *name;
+};
+
 struct cs_module_spec {
     const char *name;
+    const char *checkpoint; /* its name in checkpoints */
+    size_t n_renames;       /* of words in the names of its experts' tensors */
+    const struct cs_rename *renames;
     int layer; /* -1: outside of the decoder layers */
     size_t n_tensors;
     const struct cs_tensor_spec *tensors;

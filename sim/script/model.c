@@ -82,17 +82,37 @@ static const struct cs_record tensor_record =
 
 #define MODULE struct cs_module_template
 
+/* { gate_proj = "w1" } */
+static void read_names(const struct cs_value *value, void *structure) {
+    MODULE *module = structure;
+    const char *const *words = cs_value_keys(value, &module->n_renames);
+    struct cs_rename *renames = CS_SCRIPT_NEW(value->L, struct cs_rename, module->n_renames);
+    for (size_t i = 0; i < module->n_renames; i++) {
+        struct cs_value name;
+        cs_value_field(value, words[i], &name);
+        renames[i] = (struct cs_rename){.word = words[i], .name = cs_value_text(&name)};
+        if (!*renames[i].name || strchr(renames[i].name, '.')) cs_value_fail(&name, "a word without dots");
+        lua_pop(value->L, 1);
+    }
+    module->renames = renames;
+}
+
 static void check_module(const struct cs_value *value, void *structure) {
     const MODULE *module = structure;
-    struct cs_value tensors, checkpoint;
+    struct cs_value tensors, checkpoint, names, first_layer;
     cs_value_field(value, "tensors", &tensors);
     cs_value_field(value, "checkpoint", &checkpoint);
+    bool has_names = cs_value_field(value, "names", &names);
+    cs_value_field(value, "first_layer", &first_layer);
     if (!module->is_routed_experts && module->n_tensors == 0) cs_value_fail(&tensors, "a list of at least one tensor");
     if (module->is_routed_experts && module->n_tensors)
         cs_value_fail(&tensors, "nothing: the method makes the tensors of routed experts");
     if (module->is_routed_experts && !module->checkpoint)
         cs_value_fail(&checkpoint, "the experts' name in checkpoints, such as \"layers.{layer}.mlp.experts\"");
-    lua_pop(value->L, 2);
+    if (has_names && !module->is_routed_experts) cs_value_fail(&names, "nothing, unless routed_experts = true");
+    if (module->first_layer && !strstr(module->name, "{layer}"))
+        cs_value_fail(&first_layer, "nothing, unless the name has {layer} in it");
+    lua_pop(value->L, 4);
 }
 
 static const struct cs_field module_fields[] = {
@@ -103,6 +123,12 @@ static const struct cs_field module_fields[] = {
      CS_DEFAULT("`false`")},
     {CS_TEXT_ROW("checkpoint", MODULE, checkpoint, "its name in checkpoints"),
      CS_DEFAULT("`name`; required for routed experts")},
+    {CS_INTEGER_ROW("first_layer", MODULE, first_layer, 0, MOST_LAYERS, "the first decoder layer that has it"),
+     CS_DEFAULT("0")},
+    {CS_CUSTOM_ROW("names", read_names, "table<string, string>",
+                   "routed experts: what the checkpoint calls words of the loader's names, as "
+                   "`{ gate_proj = \"w1\" }`"),
+     CS_DEFAULT("`{}`")},
 };
 const struct cs_record cs_record_module = CS_RECORD("cs.Module.Fields", module_fields, MODULE, check_module);
 
@@ -123,6 +149,10 @@ static void check_model(const struct cs_value *value, void *structure) {
     struct cs_value modules;
     cs_value_field(value, "modules", &modules);
     if (model->n_templates == 0) cs_value_refuse(&modules, "found an empty list, expected at least one module");
+    for (size_t i = 0; i < model->n_templates; i++)
+        if (model->templates[i].first_layer >= model->layers)
+            cs_value_refuse(&modules, "module %s begins in layer %" PRId64 ", but there are %" PRId64 " layers",
+                            model->templates[i].name, model->templates[i].first_layer, model->layers);
     lua_pop(value->L, 1);
 }
 

@@ -23,6 +23,14 @@ static void describe(enum cs_dtype dtype, int ndim, const int64_t *shape, char *
     cs_view_text(&view, text);
 }
 
+/* A tensor that no method loads is copied by value: a router's bf16 bias into an f32 one. Source: vllm
+ * model_loader/weight_utils.py, default_weight_loader (param.data.copy_). */
+static bool dtype_fits(const struct cs_checkpoint_entry *entry, const struct cs_route *route) {
+    bool is_converted = route->loader == &cs_loader_default && cs_dtype_is_floating(entry->dtype) &&
+                        cs_dtype_is_floating(route->dtype) && cs_dtype_bits(entry->dtype) >= 16;
+    return entry->dtype == route->dtype || is_converted;
+}
+
 /* A checkpoint tensor must be what the loader's table says: a wrong size would be loaded into a smaller rectangle,
  * silently. */
 static enum cs_status check_tensor(const struct listing *list, const struct cs_checkpoint_entry *entry,
@@ -31,7 +39,7 @@ static enum cs_status check_tensor(const struct listing *list, const struct cs_c
     int skipped = is_slice ? 1 : 0;
     if (is_slice) expected[0] = list->session->config.scenario->model.experts;
     memcpy(expected + skipped, route->shape, sizeof(int64_t) * (size_t)route->ndim);
-    bool fits = entry->dtype == route->dtype && entry->ndim == route->ndim + skipped;
+    bool fits = dtype_fits(entry, route) && entry->ndim == route->ndim + skipped;
     for (int d = 0; fits && d < entry->ndim; d++) fits = entry->shape[d] == expected[d];
     if (fits) return CS_OK;
     char found[CS_VIEW_TEXT], wanted[CS_VIEW_TEXT];
@@ -77,6 +85,15 @@ static enum cs_status list_entries(struct listing *list) {
     return CS_OK;
 }
 
+/* What the checkpoint calls the tensor of all experts that has the route's slice. */
+static const char *name_in_form(const struct listing *list, const struct cs_route *route,
+                                const struct cs_loader *form) {
+    const struct cs_module_spec *spec = &list->session->model.ranks[0].modules[route->module];
+    const struct cs_routes names = {
+        .arena = &list->session->arena, .renames = spec->renames, .n_renames = spec->n_renames};
+    return cs_routes_name(&names, route->prefix, &form->rows[route->row - route->loader->rows], -1);
+}
+
 /* A trainer that streams one expert at a time out of combined tensors: the loader's order, slices of the checkpoint's
  * form. */
 static enum cs_status list_slices(struct listing *list, const struct cs_loader *form) {
@@ -88,9 +105,7 @@ static enum cs_status list_slices(struct listing *list, const struct cs_loader *
     for (size_t i = 0; i < list->set->routes.n; i++) {
         const struct cs_route *route = &list->set->routes.items[i];
         const char *name = route->tensor;
-        if (route->row)
-            name = cs_arena_format(&list->session->arena, "%s.%s", route->prefix,
-                                   form->rows[route->row - route->loader->rows].tensor);
+        if (route->row) name = name_in_form(list, route, form);
         CS_REQUIRE(name, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
         const struct cs_checkpoint_entry *entry = cs_checkpoint_find(list->checkpoint, name);
         if (entry) CS_TRY(add(list, entry, route, route->row != NULL));
@@ -115,20 +130,19 @@ static enum cs_status count_form(struct listing *list, const struct cs_loader *l
     return CS_OK;
 }
 
-/* The loader in whose form the checkpoint is: the wanted one if everything that it expects is there, else the first of
- * the method's of which anything is. */
+/* The loader in whose form the checkpoint is: of the wanted one and the method's, the first of whose tensors the
+ * largest part is there. */
 static enum cs_status form_of(struct listing *list, const struct cs_loader *wanted, const struct cs_loader **form) {
     const char *const *loaders = cs_method_by_name(list->session->config.scenario->method)->loaders;
-    size_t n_found, n;
+    size_t best_found, best_n, n_found, n;
     *form = wanted;
-    CS_TRY(count_form(list, wanted, &n_found, &n));
-    if (n_found == n) return CS_OK;
-    *form = cs_session_loader(list->session, NULL);
-    for (; *loaders; loaders++) {
-        CS_TRY(count_form(list, cs_loader_by_name(*loaders), &n_found, &n));
-        if (!n_found) continue;
-        *form = cs_loader_by_name(*loaders);
-        return CS_OK;
+    CS_TRY(count_form(list, wanted, &best_found, &best_n));
+    for (; *loaders && best_found < best_n; loaders++) {
+        const struct cs_loader *loader = cs_loader_by_name(*loaders);
+        CS_TRY(count_form(list, loader, &n_found, &n));
+        if (n_found * best_n <= best_found * n) continue;
+        *form = loader;
+        best_found = n_found, best_n = n;
     }
     return CS_OK;
 }
@@ -188,7 +202,7 @@ static enum cs_status be_strict(const struct listing *list) {
                list->checkpoint->label, accounting->missing, list->set->routes.n, accounting->first_missing);
     CS_REQUIRE(!accounting->excess, CS_BAD_FILE,
                "checkpoint %s: %" PRId64 " tensors are unknown to the model, the first is \"%s\": add a not_simulated "
-                                         "pattern for what the model leaves out",
+               "pattern for what the model leaves out",
                list->checkpoint->label, accounting->excess, accounting->first_excess);
     return CS_OK;
 }

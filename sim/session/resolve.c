@@ -50,7 +50,10 @@ static enum cs_status module_of(struct cs_session *session, const struct cs_modu
                                 const struct cs_sizes *sizes, struct cs_module_spec *spec) {
     const struct cs_scenario *scenario = session->config.scenario;
     spec->name = name_of(&session->arena, scenario->model.prefix, module->name, layer);
-    CS_REQUIRE(spec->name, CS_NO_MEMORY, "out of memory for the names of modules");
+    spec->checkpoint =
+        module->checkpoint ? name_of(&session->arena, scenario->model.prefix, module->checkpoint, layer) : spec->name;
+    CS_REQUIRE(spec->name && spec->checkpoint, CS_NO_MEMORY, "out of memory for the names of modules");
+    spec->n_renames = module->n_renames, spec->renames = module->renames;
     spec->layer = strstr(module->name, layer_word) ? layer : -1;
     spec->processes_while_loading = scenario->model.is_toy && scenario->model.toy_processes_while_loading;
     if (scenario->model.is_toy) {
@@ -67,6 +70,14 @@ static bool is_wanted(const struct cs_session *session, const char *name) {
     return !session->config.only_module || cs_text_equal(session->config.only_module, name);
 }
 
+/* Whether template `t` has a module in this pass over the model: -1: before all layers, `layers`: after them. `first`:
+ * the first template with layers. */
+static bool has_turn(const struct cs_model_config *model, size_t t, size_t first, int64_t pass) {
+    const struct cs_module_template *module = &model->templates[t];
+    if (!strstr(module->name, layer_word)) return (pass == -1 && t < first) || (pass == model->layers && t > first);
+    return pass >= module->first_layer && pass >= 0 && pass < model->layers;
+}
+
 /* Layers in order, templates in order within a layer; a template without "{layer}" stands where it is listed: before
  * the first layered one, or after all layers. */
 static enum cs_status modules_of(struct cs_session *session, const struct cs_sizes *sizes, struct cs_module_spec *specs,
@@ -76,11 +87,8 @@ static enum cs_status modules_of(struct cs_session *session, const struct cs_siz
     size_t first = 0;
     while (first < model->n_templates && !strstr(model->templates[first].name, layer_word)) first++;
     for (int64_t pass = -1; pass <= model->layers; pass++) {
-        bool in_layers = pass >= 0 && pass < model->layers;
         for (size_t t = 0; t < model->n_templates; t++) {
-            bool is_layered = strstr(model->templates[t].name, layer_word) != NULL;
-            bool has_turn = is_layered ? in_layers : (pass == -1 && t < first) || (pass == model->layers && t > first);
-            if (!has_turn) continue;
+            if (!has_turn(model, t, first, pass)) continue;
             struct cs_module_spec spec = {0};
             CS_TRY(module_of(session, &model->templates[t], (int)pass, sizes, &spec));
             if (is_wanted(session, spec.name)) specs[(*n)++] = spec;

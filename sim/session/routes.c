@@ -23,7 +23,7 @@ static enum cs_status plain_routes(struct cs_session *session, const struct cs_m
                                  .loader = &cs_loader_default,
                                  .expert = -1};
         memcpy(route.shape, tensor->shape, sizeof route.shape);
-        route.tensor = cs_arena_format(&session->arena, "%s.%s", spec->name, tensor->name);
+        route.tensor = cs_arena_format(&session->arena, "%s.%s", spec->checkpoint, tensor->name);
         CS_REQUIRE(route.tensor, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
         CS_TRY(cs_routes_add(routes, &route));
     }
@@ -55,20 +55,6 @@ static enum cs_status toy_routes(struct cs_session *session, const char *checkpo
     return CS_OK;
 }
 
-/* A routed-experts module's name in the checkpoint, from its template: the template whose module has this name. */
-static const char *experts_prefix(struct cs_session *session, const struct cs_module_spec *spec) {
-    const struct cs_model_config *model = &session->config.scenario->model;
-    for (size_t t = 0; t < model->n_templates; t++) {
-        const struct cs_module_template *module = &model->templates[t];
-        if (!module->is_routed_experts) continue;
-        const char *pattern = module->checkpoint ? module->checkpoint : module->name, *at = strstr(pattern, "{layer}");
-        if (!at) return cs_arena_format(&session->arena, "%s%s", model->prefix, pattern);
-        return cs_arena_format(&session->arena, "%s%.*s%d%s", model->prefix, (int)(at - pattern), pattern, spec->layer,
-                               at + strlen("{layer}"));
-    }
-    return NULL;
-}
-
 static enum cs_status model_routes(struct cs_session *session, const struct cs_loader *loader,
                                    struct cs_routes *routes) {
     const struct cs_rank_spec *rank = &session->model.ranks[0];
@@ -78,9 +64,8 @@ static enum cs_status model_routes(struct cs_session *session, const struct cs_l
             CS_TRY(plain_routes(session, spec, m, routes));
             continue;
         }
-        const char *prefix = experts_prefix(session, spec);
-        CS_REQUIRE(prefix, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
-        CS_TRY(cs_routes_of_loader(routes, loader, prefix, &rank->sizes, m));
+        routes->renames = spec->renames, routes->n_renames = spec->n_renames;
+        CS_TRY(cs_routes_of_loader(routes, loader, spec->checkpoint, &rank->sizes, m));
     }
     return CS_OK;
 }

@@ -26,6 +26,9 @@ struct cs_module_template {
     const char *name;       /* "layers.{layer}.mlp.router" */
     bool is_routed_experts; /* tensors come from the method */
     const char *checkpoint; /* routed experts: "layers.{layer}.mlp.experts"; others: NULL = name */
+    int64_t first_layer;    /* layers before it have no such module */
+    size_t n_renames;       /* routed experts: words that this checkpoint calls otherwise */
+    const struct cs_rename *renames;
     size_t n_tensors;
     const struct cs_template_tensor *tensors;
 };
