@@ -301,7 +301,7 @@ static void cold_starts_of_two_policies_are_compared(void **state) {
 static struct cs_scenario refused_toy(void) {
     struct cs_scenario scenario = toy(CS_INIT_ZEROS, "layerwise");
     write_plan(&scenario, "meta_build", "layerwise");
-    scenario.defects = UINT64_C(1) << CS_DEFECT_META_RESTORE_DEVICE;
+    scenario.defects = CS_DEFECT_BIT(CS_DEFECT_META_RESTORE_DEVICE);
     return scenario;
 }
 
@@ -334,7 +334,7 @@ static void a_start_may_be_refused(void **state) {
     (void)state;
     struct cs_scenario scenario = gpt_oss_scenario();
     write_plan(&scenario, "cold_start", "layerwise");
-    scenario.tp = 2, scenario.loader = "gpt_oss_streamed", scenario.defects = UINT64_C(1) << CS_DEFECT_STREAMED_PADDED_SPLIT;
+    scenario.tp = 2, scenario.loader = "gpt_oss_streamed", scenario.defects = CS_DEFECT_BIT(CS_DEFECT_STREAMED_PADDED_SPLIT);
     expected = (struct cs_expected){.is_refused = true, .refusal = "starts at 256 of 192"};
     plan[1] = plan[2], scenario.n_ops = 2;
     audit(&scenario, "none");
@@ -365,17 +365,19 @@ static void an_expectation_says_what_it_is_and_what_failed(void **state) {
     struct cs_expected both = {.has_count = {[CS_COUNT_params_differ] = true, [CS_COUNT_side_moved] = true},
                                .count = {[CS_COUNT_params_differ] = 8, [CS_COUNT_side_moved] = 6}};
     int64_t count[CS_N_COUNTS] = {[CS_COUNT_params_differ] = 8};
+    uint64_t seen = 0;
     assert_string_equal(cs_expected_text(&both, &arena), "params_differ = 8, side_moved = 6");
-    assert_string_equal(cs_expected_judge(&both, count, &arena), "side_moved: expected 6, got 0");
+    assert_string_equal(cs_expected_judge(&both, count, &arena, &seen), "side_moved: expected 6, got 0");
+    assert_int_equal(seen, CS_SEEN_BIT(CS_COUNT_side_moved));
     count[CS_COUNT_side_moved] = 6;
-    assert_null(cs_expected_judge(&both, count, &arena));
+    assert_null(cs_expected_judge(&both, count, &arena, &seen));
     const struct cs_expected equal = {.is_equal = true};
     assert_string_equal(cs_expected_text(&equal, &arena), "equal()");
     for (int i = 0; i < CS_N_COUNTS; i++) { /* every channel of R8.1; fills and warnings only inform */
         int64_t only[CS_N_COUNTS] = {0};
         only[i] = 2;
         bool informs = i == CS_COUNT_params_lucky || i == CS_COUNT_gap_bytes || i >= CS_COUNT_fill_calls;
-        assert_int_equal(cs_expected_judge(&equal, only, &arena) == NULL, informs);
+        assert_int_equal(cs_expected_judge(&equal, only, &arena, &seen) == NULL, informs);
     }
 }
 

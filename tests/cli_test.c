@@ -48,7 +48,7 @@ static void without_a_verb_it_says_where_to_look(void **state) {
 static void an_unknown_verb_gets_a_suggestion(void **state) {
     (void)state;
     assert_refused("lst", CS_EXIT_USAGE, "unknown verb \"lst\": did you mean \"list\"?");
-    assert_refused("xyzzy", CS_EXIT_USAGE, "one of bench, check, conform, help, list, make-checkpoint, run, version");
+    assert_refused("xyzzy", CS_EXIT_USAGE, "one of bench, check, conform, help, list, make-checkpoint, mutants, run, version");
 }
 
 static void the_version_is_one_line(void **state) {
@@ -91,7 +91,7 @@ static void list_shows_every_registry(void **state) {
     assert_int_equal(outcome.status, CS_EXIT_PASSED);
     const char *const shown[] = {"devices:\n\n", "ref     available\n", "methods:\n\n", "gpt_oss_mxfp4", "backends:\n\n", "flashinfer_trtllm",
                                  "layouts:\n\n", "swizzle_128x4", "loaders:\n\n", "policies:\n\n", "record_and_fill",
-                                 "drivers:\n\n", "layerwise", "defects:\n\n", "streamed_padded_split"};
+                                 "drivers:\n\n", "layerwise", "mutants:\n\n", "streamed_padded_split"};
     for (size_t i = 0; i < CS_COUNT(shown); i++) assert_says(outcome.out, shown[i]);
 }
 

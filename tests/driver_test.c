@@ -432,7 +432,7 @@ static void as_released_a_meta_built_server_cannot_reload_layerwise(void **state
     (void)state;
     struct bare bare;
     bare_open(&bare, "none", &pair, 1);
-    bare.rank.defects = UINT64_C(1) << CS_DEFECT_META_RESTORE_DEVICE;
+    bare.rank.defects = CS_DEFECT_BIT(CS_DEFECT_META_RESTORE_DEVICE);
     const struct cs_driver *meta = cs_driver_by_name("meta_build");
     assert_ok(meta->begin(&bare.rank));
     assert_ok(meta->finish(&bare.rank));

@@ -230,7 +230,7 @@ static void the_released_streamed_loader_splits_by_the_padded_size(void **state)
         struct layer layer;
         layer_open(&layer, "gpt_oss_mxfp4", "gpt_oss_streamed",
                    &(struct size){.tp = 2, .rank = rank, .ep = 1, .experts = 2, .full = 128, .hidden_u = 96, .intermediate = 96});
-        layer.bare.rank.defects = UINT64_C(1) << CS_DEFECT_STREAMED_PADDED_SPLIT;
+        layer.bare.rank.defects = CS_DEFECT_BIT(CS_DEFECT_STREAMED_PADDED_SPLIT);
         check(&layer, streamed[0], (struct rectangle){.n = rank ? 64 : 192, .columns = 48, .source_row = rank ? 192 : 0, .source_columns = 48});
         check(&layer, streamed[2], (struct rectangle){.n = rank ? 64 : 192, .columns = 1, .source_row = rank ? 192 : 0, .source_columns = 1});
         check(&layer, streamed[3], (struct rectangle){.n = 96, .columns = rank ? 16 : 48, .source_column = rank ? 48 : 0, .source_columns = 64});
@@ -248,7 +248,7 @@ static void the_released_streamed_loader_starts_behind_the_end(void **state) {
         struct layer layer;
         layer_open(&layer, "gpt_oss_mxfp4", "gpt_oss_streamed",
                    &(struct size){.tp = 2, .rank = rank, .ep = 1, .experts = 1, .full = 96, .hidden_u = 96, .i_multiple = 128, .h_multiple = 256});
-        layer.bare.rank.defects = UINT64_C(1) << CS_DEFECT_STREAMED_PADDED_SPLIT;
+        layer.bare.rank.defects = CS_DEFECT_BIT(CS_DEFECT_STREAMED_PADDED_SPLIT);
         assert_int_equal(load_one(&layer, streamed[0], 0, 0), rank ? CS_BAD_INDEX : CS_OK);
         if (rank) assert_says(cs_error_text(), "starts at 256 of 192");
         else assert_int_equal(layer.counted, 192 * 48);

@@ -1,4 +1,4 @@
-/* Live objects of one rank: creation, names, side paths, sweeps; and the switchable defects. */
+/* Live objects of one rank: creation, names, side paths, sweeps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -220,30 +220,6 @@ static void the_log_counts_moved_bytes_with_and_without_a_trace(void **state) {
     }
 }
 
-/* ---- defects ---- */
-
-static void defects_have_names_and_explanations(void **state) {
-    (void)state;
-    enum cs_defect defect;
-    for (int i = 0; i < CS_N_DEFECTS; i++) {
-        assert_ok(cs_defect_parse(cs_defect_name((enum cs_defect)i), &defect));
-        assert_int_equal(defect, i);
-        assert_true(strlen(cs_defect_text(defect)) > 10);
-    }
-    assert_int_equal(cs_defect_parse("streamed_padded_spilt", &defect), CS_BAD_VALUE);
-    assert_says(cs_error_text(), "streamed_padded_spilt");
-    assert_says(cs_error_text(), "did you mean \"streamed_padded_split\"");
-}
-
-static void defects_are_off_until_switched_on(void **state) {
-    (void)state;
-    struct cs_rank rank = {0};
-    for (int i = 0; i < CS_N_DEFECTS; i++) assert_false(cs_rank_has_defect(&rank, (enum cs_defect)i));
-    rank.defects = UINT64_C(1) << CS_DEFECT_STREAMED_PADDED_SPLIT;
-    assert_true(cs_rank_has_defect(&rank, CS_DEFECT_STREAMED_PADDED_SPLIT));
-    assert_false(cs_rank_has_defect(&rank, CS_DEFECT_META_RESTORE_DEVICE));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_of_creation_holds_what_it_says),
@@ -257,8 +233,6 @@ int main(void) {
         cmocka_unit_test(a_side_path_keeps_an_orphan_alive),
         cmocka_unit_test(a_fill_looks_at_registered_parameters_only),
         cmocka_unit_test(the_log_counts_moved_bytes_with_and_without_a_trace),
-        cmocka_unit_test(defects_have_names_and_explanations),
-        cmocka_unit_test(defects_are_off_until_switched_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void every_field_of_a_scenario_lands(void **state) {
     assert_int_equal(s.n_policies, 2);
     assert_string_equal(s.policies[0], "none");
     assert_int_equal(s.seed, 7);
-    assert_int_equal(s.defects, UINT64_C(1) << CS_DEFECT_META_RESTORE_DEVICE);
+    assert_int_equal(s.defects, CS_DEFECT_BIT(CS_DEFECT_META_RESTORE_DEVICE));
     assert_int_equal(s.n_ops, 1);
 }
 

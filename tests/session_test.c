@@ -284,7 +284,7 @@ static void experts_are_placed_linearly(void **state) {
 static void after_a_failed_reload_the_server_is_unusable(void **state) {
     (void)state;
     struct cs_scenario scenario = gpt_oss_scenario();
-    scenario.tp = 2, scenario.defects = UINT64_C(1) << CS_DEFECT_STREAMED_PADDED_SPLIT;
+    scenario.tp = 2, scenario.defects = CS_DEFECT_BIT(CS_DEFECT_STREAMED_PADDED_SPLIT);
     session_open(&session, &scenario, "none");
     session_run(&session, "cold_start", "A"); /* combined: not affected */
     const struct cs_op op = {.kind = CS_OP_RELOAD, .driver = "layerwise", .checkpoint = "B", .loader = "gpt_oss_streamed"};

@@ -310,7 +310,7 @@ static void redundant_experts_of_a_fused_tensor(void **state) {
     EXPECT(&layer, "w13_weight", 1, 2, 3, 4, 1, 2);
     assert_int_equal(layer.last.n_calls, 6);
     fill_bytes(&bare_param(&layer.bare, 0, "w13_weight")->view, 0xAA);
-    layer.bare.rank.defects = UINT64_C(1) << CS_DEFECT_FUSED_EXPERT_IDS; /* as released the copy stays as it was, without a word */
+    layer.bare.rank.defects = CS_DEFECT_BIT(CS_DEFECT_FUSED_EXPERT_IDS); /* as released the copy stays as it was, without a word */
     assert_ok(SEND(&layer, "gate_up_proj", -1, 1, 2, 2, 1));
     assert_int_equal(layer.last.counted, 4);
     assert_int_equal(bytes_of(&bare_param(&layer.bare, 0, "w13_weight")->view)[8], 0xAA);
@@ -360,7 +360,7 @@ static void ranks_take_whole_blocks(void **state) {
                                      .tp = 4, .block = {2, 2}, .shards_whole_blocks = true};
             struct layer layer;
             layer_open(&layer, "fp8_block", "per_expert_fp8_block", rank, sizes);
-            if (released) layer.bare.rank.defects = UINT64_C(1) << CS_DEFECT_BLOCK_LOADER_FILLS;
+            if (released) layer.bare.rank.defects = CS_DEFECT_BIT(CS_DEFECT_BLOCK_LOADER_FILLS);
             assert_ok(SEND(&layer, "{expert}.gate_proj.weight_scale_inv", 0, 5, 3, 1));
             assert_ok(SEND(&layer, "{expert}.up_proj.weight_scale_inv", 0, 15, 3, 1));
             assert_int_equal(layer.last.counted, rank < 3);

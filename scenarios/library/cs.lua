@@ -82,7 +82,9 @@
 ---@field policies? cs.Policy[] padding policies, each run once: `coldstart list policies`; default: `{ "record_and_fill" }`
 ---@field allocator? cs.Allocator what uninitialised memory holds; default: the harshest
 ---@field seed? integer of all random streams; default: 1
----@field defects? cs.Defect[] faults of released engines to switch on: `coldstart list defects`; default: `{}`
+---@field defects? cs.Defect[] faults to switch on: `coldstart list mutants`; default: `{}`
+---@field fixes? cs.Defect[] standing faults of the released engine to switch off: `coldstart list mutants`; default: `{}`
+---@field kills? cs.Defect[] mutants that this scenario is there to kill: `coldstart mutants` fails when it does not; default: `{}`
 ---@field checkpoints? table<string, cs.Checkpoint> names, and what each is; default: `A` synthetic, `B` to `H` copies of it
 ---@field run fun(s: cs.Server) the plan: what is done with `s`, the server
 

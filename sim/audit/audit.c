@@ -30,6 +30,8 @@ struct audit {
     size_t n_noted;         /* tensors of states so far, for recording and reference */
     int64_t device_differ;
     const char *device_first; /* the first of them */
+    size_t n_cold;            /* tensors of cold starts so far */
+    const char *cold_first;   /* the first that is not as in reference_cold */
     int64_t bytes_moved, bytes_peak;
     int64_t modules_loaded, modules_total; /* of all passes, for progress */
 };
@@ -75,8 +77,7 @@ static void close_session(struct audit *audit, struct cs_session *session) {
 
 /* ---- states, beside those of another device ---- */
 
-static enum cs_status record(struct audit *audit, const struct cs_entry *entry) {
-    struct cs_recording *recording = audit->options->recording;
+static enum cs_status record(struct cs_recording *recording, const struct cs_entry *entry) {
     uint64_t *added = cs_arena_grow(recording->arena, (void **)&recording->digests, recording->n, &recording->capacity,
                                     sizeof *added);
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for a recording of %zu digests", recording->n);
@@ -98,8 +99,22 @@ static void compare_device(struct audit *audit, const struct cs_entry *entry) {
 /* Entries `first` and later of a state are new. */
 static enum cs_status note_state(struct audit *audit, const struct cs_state *state, size_t first) {
     for (size_t i = first; i < state->n; i++, audit->n_noted++) {
-        if (audit->options->recording) CS_TRY(record(audit, &state->entries[i]));
+        if (audit->options->recording) CS_TRY(record(audit->options->recording, &state->entries[i]));
         if (audit->options->reference) compare_device(audit, &state->entries[i]);
+    }
+    return CS_OK;
+}
+
+/* Cold starts over the declared memory: what every later state is compared with. */
+static enum cs_status note_cold_state(struct audit *audit, const struct cs_state *state) {
+    const struct cs_recording *right = audit->options->reference_cold;
+    for (size_t i = 0; i < state->n; i++, audit->n_cold++) {
+        const struct cs_entry *entry = &state->entries[i];
+        if (audit->options->recording_cold) CS_TRY(record(audit->options->recording_cold, entry));
+        bool is_same = !right || (audit->n_cold < right->n && right->digests[audit->n_cold] == entry->digest);
+        if (!is_same && !audit->cold_first)
+            audit->cold_first =
+                cs_arena_format(audit->arena, "%s.%s of rank %d", entry->spec->name, entry->name, entry->rank);
     }
     return CS_OK;
 }
@@ -187,6 +202,7 @@ static enum cs_status make_colds(struct audit *audit) {
     for (struct cold *cold = audit->colds; cold; cold = cold->next) {
         audit->checkpoint = cold->checkpoint;
         CS_TRY(cold_state(audit, cold->policy, false, &cold->declared));
+        CS_TRY(note_cold_state(audit, &cold->declared));
         CS_TRY(cold_state(audit, cold->policy, true, &cold->garbage));
     }
     return CS_OK;
@@ -244,6 +260,7 @@ static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     audit->verdict->refused_reason = audit->refusal;
     CS_REQUIRE(audit->refusal, CS_NO_MEMORY, "out of memory for a message");
     if (expected) return CS_OK;
+    audit->verdict->seen |= CS_SEEN_BIT(CS_SEEN_REFUSAL);
     return give_verdict(audit, status == CS_REFUSED ? CS_REFUSED_AS_UPSTREAM : CS_FAILED,
                         cs_arena_format(audit->arena, "line %d: the load failed: %s", op->line, audit->refusal));
 }
@@ -251,6 +268,7 @@ static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
 static enum cs_status judge_refusal(struct audit *audit, const struct cs_op *op, const struct cs_expected *expected) {
     bool is_expected = expected->is_refused && (!expected->refusal || strstr(audit->refusal, expected->refusal));
     if (is_expected) return give_verdict(audit, CS_REFUSED_AS_UPSTREAM, NULL);
+    audit->verdict->seen |= CS_SEEN_BIT(CS_SEEN_REFUSAL);
     return give_verdict(audit, CS_FAILED,
                         cs_arena_format(audit->arena, "line %d: expected %s, but the load failed: %s", op->line,
                                         cs_expected_text(expected, audit->arena), audit->refusal));
@@ -319,11 +337,11 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     verdict->count[CS_COUNT_device_differ] = audit->device_differ;
     note_load(audit);
     if (!op->against_policy) *unclear = undetermined(audit, cold);
-    *reason = cs_expected_judge(expected, verdict->count, audit->arena);
-    CS_TRY(cs_expected_values_judge(expected, &audit->live, audit->arena, reason));
+    *reason = cs_expected_judge(expected, verdict->count, audit->arena, &verdict->seen);
+    CS_TRY(cs_expected_values_judge(expected, &audit->live, audit->arena, reason, &verdict->seen));
     verdict->first.exists = false;
     verdict->n_why = 0;
-    return first ? explain(audit, cold_policy, first, &now, cold, garbage) : CS_OK;
+    return first && !audit->options->is_brief ? explain(audit, cold_policy, first, &now, cold, garbage) : CS_OK;
 }
 
 static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
@@ -333,10 +351,12 @@ static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
     verdict->expected = cs_expected_text(expected, audit->arena);
     verdict->n_expectations++;
     if (audit->refusal) return judge_refusal(audit, op, expected);
-    if (expected->is_refused)
+    if (expected->is_refused) {
+        verdict->seen |= CS_SEEN_BIT(CS_SEEN_REFUSAL);
         return give_verdict(audit, CS_FAILED,
                             cs_arena_format(audit->arena, "line %d: expected %s, but the load went through", op->line,
                                             verdict->expected));
+    }
     const char *reason = NULL, *unclear = NULL;
     CS_TRY(compare(audit, op, expected, &reason, &unclear));
     int64_t lucky = verdict->count[CS_COUNT_params_lucky];
@@ -345,14 +365,19 @@ static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
                             cs_arena_format(audit->arena,
                                             "%s and ref disagree about %" PRId64 " tensors, the first is %s",
                                             verdict->device, audit->device_differ, audit->device_first));
-    if (unclear) return give_verdict(audit, CS_FAILED, unclear);
+    if (unclear) {
+        verdict->seen |= CS_SEEN_BIT(CS_SEEN_UNDETERMINED);
+        return give_verdict(audit, CS_FAILED, unclear);
+    }
     if (reason) return give_verdict(audit, CS_FAILED, cs_arena_format(audit->arena, "line %d: %s", op->line, reason));
-    if (expected->is_equal && lucky)
+    if (expected->is_equal && lucky) {
+        verdict->seen |= CS_SEEN_BIT(CS_COUNT_params_lucky);
         return give_verdict(audit, CS_MISTRUSTED,
                             cs_arena_format(audit->arena,
                                             "line %d: equal by luck: %" PRId64
                                             " tensors change when undefined memory holds other garbage",
                                             op->line, lucky));
+    }
     return CS_OK;
 }
 
@@ -371,6 +396,16 @@ static enum cs_status judge_rest(struct audit *audit, size_t first) {
     return CS_OK;
 }
 
+/* A reload that equals a cold start proves nothing when the mutant spoils both alike. */
+static enum cs_status judge_cold(struct audit *audit) {
+    bool is_right = !audit->cold_first || audit->verdict->status != CS_PASSED;
+    if (is_right) return CS_OK;
+    audit->verdict->seen |= CS_SEEN_BIT(CS_SEEN_REFERENCE);
+    return give_verdict(
+        audit, CS_FAILED,
+        cs_arena_format(audit->arena, "a cold start makes other bytes than without the mutant: %s", audit->cold_first));
+}
+
 static enum cs_status run_all(struct audit *audit) {
     struct cs_session_config config = config_of(audit, audit->options->policy, false);
     config.is_tracing = true;
@@ -386,7 +421,8 @@ static enum cs_status run_all(struct audit *audit) {
         const struct cs_op *op = &audit->scenario->ops[i];
         CS_TRY(op->kind == CS_OP_EXPECT ? judge(audit, op) : run_load(audit, op));
     }
-    return judge_rest(audit, i);
+    CS_TRY(judge_rest(audit, i));
+    return judge_cold(audit);
 }
 
 static double now_seconds(void) {

@@ -35,10 +35,25 @@ cs_verdict_status_name(enum cs_verdict_status status); /* "passed", "failed", "m
 /* The entry of `op` that speaks about `policy`; equal() when none does (R8.5). */
 const struct cs_expected *cs_expected_for(const struct cs_op *op, const char *policy);
 
+/* What can speak against a verdict beside the counts of an expectation; bits of `seen`, after those of enum cs_count.
+ */
+/* clang-format off */
+enum cs_seen {
+    CS_SEEN_VALUES = CS_N_COUNTS, /* elements of a toy */
+    CS_SEEN_REFUSAL,              /* a load was refused, or was not, against the expectation */
+    CS_SEEN_UNDETERMINED,         /* the cold start depends on what memory held */
+    CS_SEEN_REFERENCE,            /* the cold start is not that of the engine without the mutant */
+    CS_N_SEEN
+};
+/* clang-format on */
+_Static_assert(CS_N_SEEN <= 64, "what was seen is a 64-bit set");
+#define CS_SEEN_BIT(what) (UINT64_C(1) << (what))
+
 /* One scenario under one policy on one device. Strings live in the report's arena. */
 struct cs_verdict {
     const struct cs_scenario *scenario;
     const char *device, *policy;
+    const char *mutant; /* that was switched on for this run, or NULL */
     uint64_t seed;
     enum cs_verdict_status status;
     const char *reason; /* one line: why it did not pass, such as "line 14: side_moved: expected 6, got 0"; or NULL */
@@ -55,6 +70,7 @@ struct cs_verdict {
     const char *warning;    /* of the padding records (R2.5), or NULL */
     int64_t not_simulated;  /* checkpoint tensors skipped by pattern, in the last load */
     size_t n_ranks;
+    uint64_t seen;   /* bits of enum cs_count and enum cs_seen: all that the failing expectation has against the run */
     uint64_t digest; /* of every byte that was compared: two runs with equal counts may still differ */
     double seconds;
     int64_t bytes_moved, bytes_peak;
@@ -77,6 +93,9 @@ struct cs_audit_options {
     void *progress_context;
     struct cs_recording *recording;       /* filled, or NULL */
     const struct cs_recording *reference; /* what another device made of the same scenario, policy and seed; or NULL */
+    struct cs_recording *recording_cold;  /* filled with the cold starts alone, or NULL */
+    const struct cs_recording *reference_cold; /* those of the engine without the mutant, which are right; or NULL */
+    bool is_brief;                             /* without first difference and explanation */
 };
 
 /* Runs the scenario and judges it. A status other than CS_OK means that it could not be run (bad checkpoint, no memory

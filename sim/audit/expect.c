@@ -28,21 +28,26 @@ const char *cs_expected_text(const struct cs_expected *expected, struct cs_arena
     return text ? text : "nothing";
 }
 
-static const char *judge_equal(const int64_t *count, struct cs_arena *arena) {
+static const char *judge_equal(const int64_t *count, struct cs_arena *arena, uint64_t *seen) {
     const char *reason = NULL;
     for (int i = 0; i < CS_N_COUNTS; i++)
-        if (cs_count_is_channel((enum cs_count)i) && count[i])
+        if (cs_count_is_channel((enum cs_count)i) && count[i]) {
+            *seen |= CS_SEEN_BIT(i);
             reason = cs_arena_format(arena, "%s%s%s: expected 0, got %" PRId64, reason ? reason : "",
                                      reason ? "; " : "", cs_count_names[i], count[i]);
+        }
     return reason;
 }
 
-const char *cs_expected_judge(const struct cs_expected *expected, const int64_t *count, struct cs_arena *arena) {
-    const char *reason = expected->is_equal ? judge_equal(count, arena) : NULL;
+const char *cs_expected_judge(const struct cs_expected *expected, const int64_t *count, struct cs_arena *arena,
+                              uint64_t *seen) {
+    const char *reason = expected->is_equal ? judge_equal(count, arena, seen) : NULL;
     for (int i = 0; i < CS_N_COUNTS; i++)
-        if (expected->has_count[i] && expected->count[i] != count[i])
+        if (expected->has_count[i] && expected->count[i] != count[i]) {
+            *seen |= CS_SEEN_BIT(i);
             reason = cs_arena_format(arena, "%s%s%s: expected %" PRId64 ", got %" PRId64, reason ? reason : "",
                                      reason ? "; " : "", cs_count_names[i], expected->count[i], count[i]);
+        }
     return reason;
 }
 
@@ -76,8 +81,12 @@ static enum cs_status judge_param(const struct cs_expected_values *values, struc
 }
 
 enum cs_status cs_expected_values_judge(const struct cs_expected *expected, struct cs_session *session,
-                                        struct cs_arena *arena, const char **reason) {
-    for (size_t i = 0; i < expected->n_values && !*reason; i++)
-        CS_TRY(judge_param(&expected->values[i], session, arena, reason));
+                                        struct cs_arena *arena, const char **reason, uint64_t *seen) {
+    for (size_t i = 0; i < expected->n_values; i++) {
+        const char *wrong = NULL;
+        CS_TRY(judge_param(&expected->values[i], session, arena, &wrong));
+        if (wrong) *seen |= CS_SEEN_BIT(CS_SEEN_VALUES);
+        if (!*reason) *reason = wrong;
+    }
     return CS_OK;
 }

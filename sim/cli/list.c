@@ -39,14 +39,6 @@ static bool backend_row(size_t i, struct cs_arena *arena, const char **cells) {
     return true;
 }
 
-static bool defect_row(size_t i, struct cs_arena *arena, const char **cells) {
-    (void)arena;
-    if (i >= CS_N_DEFECTS) return false;
-    cells[0] = cs_defect_name((enum cs_defect)i);
-    cells[1] = cs_defect_text((enum cs_defect)i);
-    return true;
-}
-
 static bool device_row(size_t i, struct cs_arena *arena, const char **cells) {
     if (i >= cs_n_devices) return false;
     const char *unavailable = cs_devices[i]->unavailable ? cs_devices[i]->unavailable() : "";
@@ -92,6 +84,16 @@ static bool method_row(size_t i, struct cs_arena *arena, const char **cells) {
     return true;
 }
 
+static bool mutant_row(size_t i, struct cs_arena *arena, const char **cells) {
+    (void)arena;
+    if (i >= CS_N_DEFECTS) return false;
+    const struct cs_defect_row *row = cs_defect_row((enum cs_defect)i);
+    const char *columns[] = {
+        row->name, row->state == CS_STANDING ? "standing" : "off", row->group, row->channel, row->report, row->text};
+    memcpy(cells, columns, sizeof columns);
+    return true;
+}
+
 static bool policy_row(size_t i, struct cs_arena *arena, const char **cells) {
     (void)arena;
     if (i >= cs_n_policies) return false;
@@ -110,7 +112,7 @@ static const struct list lists[] = {
     {"loaders", {"loader", "text"}, loader_row},
     {"policies", {"policy", "rule", "weakness"}, policy_row},
     {"drivers", {"driver", "kind", "text"}, driver_row},
-    {"defects", {"defect", "what the release does"}, defect_row},
+    {"mutants", {"mutant", "state", "class", "channel", "report", "what is wrong"}, mutant_row},
 };
 /* clang-format on */
 

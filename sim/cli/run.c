@@ -112,6 +112,7 @@ static int run_all(struct cs_run *run, int argc, char **argv) {
     if (status == CS_OK && run->scenarios.n == 0) return cs_run_nothing(run);
     if (status != CS_OK) return cs_cli_fail(status);
     print_seed(run);
+    if (run->has_every_mutant) return cs_run_every_mutant(run);
     FILE *progress = cs_options_value(&run->options, "quiet") ? NULL : stderr;
     cs_progress_start(&run->progress, progress, "scenario", run->scenarios.n, cs_progress_now());
     status = run->n_jobs > 1 ? cs_run_jobs(run) : run_in_turn(run);

@@ -20,6 +20,8 @@ struct cs_run {
     const struct cs_device *devices[CS_RUN_DEVICES];
     const char *policy; /* NULL: the scenario's */
     bool has_seed, is_coloured, stops_early;
+    bool has_mutant, has_every_mutant; /* --mutant ID, --mutant all */
+    enum cs_defect mutant;
     uint64_t seed;
     size_t n_repeats, n_jobs;
     FILE *text;
@@ -32,6 +34,8 @@ struct cs_run {
 };
 
 enum cs_status cs_run_settings(struct cs_run *run, int argc, char **argv);
+/* The command line of `mutants`. */
+enum cs_status cs_mutants_settings(struct cs_run *run, int argc, char **argv);
 /* Fills run->scenarios; says on stderr what it leaves out. None is no failure: cs_run_nothing says why there is none.
  */
 enum cs_status cs_run_select(struct cs_run *run);
@@ -58,6 +62,9 @@ struct cs_run_listener {
 /* Every policy of one scenario, each verdict told as it comes. Strings of verdicts live in `arena`. */
 enum cs_status cs_run_scenario(const struct cs_run *run, const struct cs_scenario *scenario, struct cs_arena *arena,
                                const struct cs_run_listener *listener);
+
+/* --mutant all: each mutant against the selected scenarios; returns the exit status. */
+int cs_run_every_mutant(struct cs_run *run);
 
 /* Takes the next verdict, in the order of the scenarios: counts it, prints it. */
 enum cs_status cs_run_take(struct cs_run *run, const struct cs_verdict *verdict);

@@ -9,10 +9,11 @@ struct task {
     const char *policy;
     const struct cs_device *device;
     const struct cs_run_listener *listener;
-    struct cs_recording made_by_ref; /* under this policy */
-    size_t n_done, n_repeated;       /* verdicts before this one; repetitions of this one that are done */
-    int64_t bytes;                   /* moved by what is done */
-    int64_t bytes_now;               /* by the repetition that runs */
+    struct cs_recording made_by_ref;         /* under this policy */
+    struct cs_recording made_without_mutant; /* cold starts, under this policy */
+    size_t n_done, n_repeated;               /* verdicts before this one; repetitions of this one that are done */
+    int64_t bytes;                           /* moved by what is done */
+    int64_t bytes_now;                       /* by the repetition that runs */
 };
 
 uint64_t cs_run_seed(const struct cs_run *run, const struct cs_scenario *scenario) {
@@ -64,7 +65,9 @@ static enum cs_status judge(struct task *task, struct cs_arena *arena, struct cs
                                        .policy = task->policy,
                                        .seed = cs_run_seed(task->run, task->scenario),
                                        .progress = tell_progress,
-                                       .progress_context = task};
+                                       .progress_context = task,
+                                       .reference_cold =
+                                           task->made_without_mutant.n ? &task->made_without_mutant : NULL};
     if (task->device != cs_devices[0])
         options.reference = &task->made_by_ref;
     else if (!task->made_by_ref.n)
@@ -78,6 +81,7 @@ static enum cs_status judge(struct task *task, struct cs_arena *arena, struct cs
     }
     CS_REQUIRE(status == CS_OK, status, "%s, policy %s, device %s: %s", task->scenario->name, task->policy,
                task->device->name, cs_error_text());
+    if (task->run->has_mutant) verdict->mutant = cs_defect_name(task->run->mutant);
     return CS_OK;
 }
 
@@ -126,6 +130,23 @@ static enum cs_status record_ref(struct task *task) {
     return status;
 }
 
+/* Cold starts of the engine without the mutant; none when it cannot run the scenario. */
+static enum cs_status record_without_mutant(struct task *task) {
+    if (!task->run->has_mutant || task->made_without_mutant.n) return CS_OK;
+    struct cs_scenario scenario = *task->scenario;
+    scenario.defects = cs_defects_with(scenario.defects, task->run->mutant, false);
+    struct cs_audit_options options = {.device = cs_devices[0],
+                                       .policy = task->policy,
+                                       .seed = cs_run_seed(task->run, task->scenario),
+                                       .is_brief = true,
+                                       .recording_cold = &task->made_without_mutant};
+    struct cs_arena scratch = {0};
+    struct cs_verdict verdict;
+    enum cs_status status = cs_audit_scenario(&scenario, &options, &scratch, &verdict);
+    cs_arena_release(&scratch);
+    return status == CS_NO_MEMORY || status == CS_INTERNAL ? status : CS_OK;
+}
+
 static enum cs_status run_on_device(struct task *task, struct cs_arena *arena, bool *stops) {
     struct cs_verdict verdict = {0};
     const char *missing = task->device->unavailable ? task->device->unavailable() : "";
@@ -133,6 +154,7 @@ static enum cs_status run_on_device(struct task *task, struct cs_arena *arena, b
     if (*missing) { /* only an automatic one gets here (R8.5) */
         verdict = plain_verdict(task, CS_SKIPPED, missing);
     } else {
+        CS_TRY(record_without_mutant(task));
         CS_TRY(record_ref(task));
         CS_TRY(judge_all(task, arena, &verdict));
     }
@@ -144,7 +166,7 @@ static enum cs_status run_on_device(struct task *task, struct cs_arena *arena, b
 
 static enum cs_status run_on_devices(struct task *task, struct cs_arena *arena, bool *stops) {
     struct cs_arena digests = {0};
-    task->made_by_ref = (struct cs_recording){.arena = &digests};
+    task->made_by_ref = task->made_without_mutant = (struct cs_recording){.arena = &digests};
     enum cs_status status = CS_OK;
     for (size_t i = 0; status == CS_OK && !*stops && i < task->run->n_devices; i++) {
         task->device = task->run->devices[i];

@@ -51,6 +51,8 @@ enum cs_status cs_run_select(struct cs_run *run) {
     if (n)
         fprintf(stderr, "left out %zu scenario%s tagged " CS_FULL_TAG ": add --tag " CS_FULL_TAG "\n", n,
                 n == 1 ? "" : "s");
+    for (size_t i = 0; run->has_mutant && i < run->scenarios.n; i++)
+        run->scenarios.items[i].defects = cs_defects_with(run->scenarios.items[i].defects, run->mutant, true);
     return run->scenarios.n ? override_checkpoints(run) : CS_OK; /* without scenarios every name would be unknown */
 }
 

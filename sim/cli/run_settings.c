@@ -13,6 +13,7 @@ enum { MOST_JOBS = 256, MOST_REPEATS = 1000000 };
 const struct cs_option cs_run_options[] = {
     {"device", 0, "NAME|auto", false, "the device that does the byte work; auto: ref and every other real one, skipped where it is missing (default: those that are there)"},
     {"policy", 0, "P", false, "run under this padding policy instead of the scenario's"},
+    {"mutant", 0, "ID|all", false, "switch on this defect of `coldstart list mutants`; all: each of them alone, until a scenario kills it"},
     {"checkpoint", 0, "NAME=DIR", true, "take the scenario's checkpoint NAME from a folder"},
     {"set", 0, "NAME=VALUE", true, "give an option that the scenario's file declares another value: coldstart help FILE"},
     {"seed", 0, "N", false, "seed of garbage and shuffling, decimal or 0x… (default: the scenario's)"},
@@ -71,6 +72,16 @@ static enum cs_status set_policy(struct cs_run *run, const char *name) {
     return CS_OK;
 }
 
+static enum cs_status set_mutant(struct cs_run *run, const char *name) {
+    if (!name) return CS_OK;
+    run->has_every_mutant = cs_text_equal(name, "all");
+    if (run->has_every_mutant) return CS_OK;
+    run->has_mutant = true;
+    enum cs_status status = cs_defect_parse(name, &run->mutant);
+    CS_REQUIRE(status == CS_OK, CS_BAD_USAGE, "--mutant: %s", cs_error_text());
+    return CS_OK;
+}
+
 static enum cs_status set_count(const struct cs_run *run, const char *option, size_t most, size_t *count) {
     const char *text = cs_options_value(&run->options, option);
     *count = 1;
@@ -97,7 +108,7 @@ static enum cs_status set_colour(struct cs_run *run, const char *when) {
 }
 
 /* A report that has no folder to lie in should not wait for the end of a long run to say so. */
-static enum cs_status check_json(struct cs_run *run, const char *path) {
+static enum cs_status check_report(struct cs_run *run, const char *option, const char *path) {
     if (!path || cs_text_equal(path, "-")) return CS_OK;
     const char *slash = strrchr(path, '/');
     int length = slash ? (int)(slash - path) + 1 : 1;
@@ -105,8 +116,9 @@ static enum cs_status check_json(struct cs_run *run, const char *path) {
     struct stat found;
     CS_REQUIRE(folder, CS_NO_MEMORY, "no memory for \"%s\"", path);
     CS_REQUIRE(*path && stat(folder, &found) == 0 && S_ISDIR(found.st_mode), CS_BAD_FILE,
-               "--json \"%s\": there is no folder \"%s\"", path, folder);
-    CS_REQUIRE(stat(path, &found) != 0 || !S_ISDIR(found.st_mode), CS_BAD_FILE, "--json \"%s\" is a folder", path);
+               "--%s \"%s\": there is no folder \"%s\"", option, path, folder);
+    CS_REQUIRE(stat(path, &found) != 0 || !S_ISDIR(found.st_mode), CS_BAD_FILE, "--%s \"%s\" is a folder", option,
+               path);
     return CS_OK;
 }
 
@@ -117,12 +129,24 @@ enum cs_status cs_run_settings(struct cs_run *run, int argc, char **argv) {
     run->text = json && cs_text_equal(json, "-") ? stderr : stdout;
     run->stops_early = cs_options_value(&run->options, "fail-fast") != NULL;
     CS_TRY(set_policy(run, cs_options_value(&run->options, "policy")));
+    CS_TRY(set_mutant(run, cs_options_value(&run->options, "mutant")));
     CS_TRY(cs_options_seed(&run->options, &run->has_seed, &run->seed));
     CS_TRY(set_count(run, "repeat", MOST_REPEATS, &run->n_repeats));
     CS_TRY(set_count(run, "jobs", MOST_JOBS, &run->n_jobs));
     CS_TRY(set_devices(run, device));
     CS_TRY(set_colour(run, cs_options_value(&run->options, "color")));
-    CS_TRY(check_json(run, json));
+    CS_TRY(check_report(run, "json", json));
     CS_REQUIRE(run->options.n_words > 0, CS_BAD_USAGE, "run what? name a scenario file or a folder of them");
+    return CS_OK;
+}
+
+enum cs_status cs_mutants_settings(struct cs_run *run, int argc, char **argv) {
+    CS_TRY(cs_options_parse(&run->options, cs_mutants_options, argc, argv, &run->arena));
+    const char *json = cs_options_value(&run->options, "json"), *html = cs_options_value(&run->options, "html");
+    run->text = json && cs_text_equal(json, "-") ? stderr : stdout;
+    CS_TRY(cs_options_seed(&run->options, &run->has_seed, &run->seed));
+    CS_TRY(check_report(run, "json", json));
+    CS_TRY(check_report(run, "html", html));
+    CS_REQUIRE(run->options.n_words > 0, CS_BAD_USAGE, "mutants of what? name a scenario file or a folder of them");
     return CS_OK;
 }

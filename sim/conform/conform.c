@@ -50,7 +50,7 @@ void cs_golden_judge(struct cs_conform_run *run, const char *file, const char *i
 
 enum cs_status cs_golden_try_defect(struct cs_golden_case *golden, enum cs_defect defect, cs_golden_attempt *attempt) {
     if (attempt(golden, 0) == CS_OK) return CS_OK;
-    CS_TRY(attempt(golden, UINT64_C(1) << defect));
+    CS_TRY(attempt(golden, CS_DEFECT_BIT(defect)));
     golden->defect = cs_defect_name(defect);
     return CS_OK;
 }

@@ -59,7 +59,7 @@ static struct cs_sizes sizes_of(const struct job *job) {
     return sizes;
 }
 
-static enum cs_status open_layer(struct job *job, uint64_t defects) {
+static enum cs_status open_layer(struct job *job, cs_defect_set defects) {
     struct cs_layer_config config = {
         .device = job->golden->device, .prefix = "experts", .sizes = sizes_of(job), .defects = defects};
     config.tp_rank = (int)number(job, "rank", 0);
@@ -103,7 +103,7 @@ static enum cs_status find_output(void *context, const char *name, const json_t 
     return cs_fail(CS_BAD_FILE, "golden file: output \"%s\" is no parameter", name);
 }
 
-static enum cs_status load(struct job *job, uint64_t defects) {
+static enum cs_status load(struct job *job, cs_defect_set defects) {
     CS_TRY(cs_golden_object(job->golden->json, "params", &job->params));
     CS_TRY(open_layer(job, defects));
     name_inputs(job);
@@ -118,7 +118,7 @@ static const struct expert_op *find_op(const char *op) {
     return NULL;
 }
 
-static enum cs_status attempt(struct cs_golden_case *golden, uint64_t defects) {
+static enum cs_status attempt(struct cs_golden_case *golden, cs_defect_set defects) {
     struct cs_checkpoint file;
     struct job job = {.golden = golden, .op = find_op(cs_golden_string(golden->json, "op")), .file = &file};
     CS_TRY(cs_golden_file(golden, &file));

@@ -163,7 +163,7 @@ static enum cs_status check_layer(struct cs_golden_case *golden, const struct cs
     return cs_golden_refusal(load_error, outcome);
 }
 
-static enum cs_status attempt(struct cs_golden_case *golden, uint64_t defects) {
+static enum cs_status attempt(struct cs_golden_case *golden, cs_defect_set defects) {
     struct cs_layer_config config;
     struct cs_layer layer = {0};
     CS_TRY(cs_golden_layer_config(golden, &config));

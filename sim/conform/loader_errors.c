@@ -30,7 +30,7 @@ struct edge {
 
 /* ---- layers and tensors ---- */
 
-static enum cs_status open_layer(struct stage *stage, const struct edge *edge, int rank, uint64_t defects) {
+static enum cs_status open_layer(struct stage *stage, const struct edge *edge, int rank, cs_defect_set defects) {
     struct cs_layer_config config = {.device = stage->golden->device,
                                      .method = cs_method_by_name(edge->method),
                                      .loader = cs_loader_by_name(edge->loader),
@@ -207,7 +207,7 @@ static enum cs_status other_combined(struct stage *stage, const struct edge *edg
 
 /* The caller's tensor, in memory that it keeps. */
 static enum cs_status source_destroyed(struct stage *stage, const struct edge *edge) {
-    CS_TRY(open_layer(stage, edge, 1, UINT64_C(1) << CS_DEFECT_SOURCE_ZEROED));
+    CS_TRY(open_layer(stage, edge, 1, CS_DEFECT_BIT(CS_DEFECT_SOURCE_ZEROED)));
     struct cs_layer *layer = &stage->layer;
     struct cs_view layout, source;
     CS_TRY(cs_view_make(&layout, NULL, CS_BF16, 2, (const int64_t[]){edge->experts, edge->hidden}));
@@ -279,7 +279,7 @@ static enum cs_status count_changed(struct stage *stage, const char *name, doubl
 }
 
 static enum cs_status sparse(struct stage *stage, const struct edge *edge) {
-    CS_TRY(open_layer(stage, edge, 0, UINT64_C(1) << CS_DEFECT_BLOCK_LOADER_FILLS));
+    CS_TRY(open_layer(stage, edge, 0, CS_DEFECT_BIT(CS_DEFECT_BLOCK_LOADER_FILLS)));
     CS_TRY(hold_number(stage, edge->v[0]));
     CS_TRY(patch(stage, edge, edge->v[1]));
     int length = snprintf(stage->text, TEXT, "elements changed, NaN per parameter: {");

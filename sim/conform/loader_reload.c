@@ -277,7 +277,7 @@ enum cs_status cs_golden_loader_reload(struct cs_golden_case *golden) {
     CS_REQUIRE(reload && truth, CS_NO_MEMORY, "no memory for a layer");
     CS_TRY(cs_golden_layer_config(golden, &config));
     config.prefix = "";
-    if (config.known_defect < CS_N_DEFECTS) config.defects = UINT64_C(1) << config.known_defect;
+    if (config.known_defect < CS_N_DEFECTS) config.defects = CS_DEFECT_BIT(config.known_defect);
     CS_TRY(cs_sizes_for_backend(&config.sizes, config.backend, false));
     CS_TRY(cs_golden_compare_sizes(golden, &config.sizes));
     enum cs_status status = cs_layer_open(&reload->layer, &config);

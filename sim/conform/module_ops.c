@@ -53,7 +53,7 @@ static enum cs_status read_sizes(const json_t *params, const char *full, const c
 }
 
 static enum cs_status open_layer(struct job *job, const char *backend, const char *loader, const struct cs_sizes *sizes,
-                                 uint64_t defects) {
+                                 cs_defect_set defects) {
     struct cs_layer_config config = {.device = job->golden->device,
                                      .method = cs_method_by_name("gpt_oss_mxfp4"),
                                      .prefix = "experts",
@@ -152,9 +152,9 @@ static enum cs_status compare(struct job *job) {
 
 /* ---- the operations ---- */
 
-typedef enum cs_status job_steps(struct job *job, uint64_t defects);
+typedef enum cs_status job_steps(struct job *job, cs_defect_set defects);
 
-static enum cs_status run_job(struct cs_golden_case *golden, uint64_t defects, job_steps *steps) {
+static enum cs_status run_job(struct cs_golden_case *golden, cs_defect_set defects, job_steps *steps) {
     struct cs_checkpoint file;
     struct job job = {.golden = golden, .file = &file};
     CS_TRY(cs_golden_object(golden->json, "params", &job.params));
@@ -178,7 +178,7 @@ static enum cs_status write_params(struct job *job) {
     return CS_OK;
 }
 
-static enum cs_status post_load(struct job *job, uint64_t defects) {
+static enum cs_status post_load(struct job *job, cs_defect_set defects) {
     struct cs_sizes sizes;
     const char *backend;
     CS_TRY(read_sizes(job->params, "I", "I", &sizes));
@@ -190,7 +190,7 @@ static enum cs_status post_load(struct job *job, uint64_t defects) {
 }
 
 /* These cases got their rounded sizes from the back end: so must we. */
-static enum cs_status open_rounded(struct job *job, uint64_t defects) {
+static enum cs_status open_rounded(struct job *job, cs_defect_set defects) {
     struct cs_sizes sizes, resolved;
     CS_TRY(read_sizes(job->params, "I_full", "I", &sizes));
     CS_TRY(open_layer(job, "FLASHINFER_TRTLLM_MXFP4_BF16", "gpt_oss_combined", &sizes, defects));
@@ -202,14 +202,14 @@ static enum cs_status open_rounded(struct job *job, uint64_t defects) {
     return CS_OK;
 }
 
-static enum cs_status load_combined(struct job *job, uint64_t defects) {
+static enum cs_status load_combined(struct job *job, cs_defect_set defects) {
     CS_TRY(open_rounded(job, defects));
     CS_TRY(initialise(job));
     CS_TRY(cs_layer_load(&job->layer, job->file, combined_input));
     return compare(job);
 }
 
-static enum cs_status end_to_end(struct job *job, uint64_t defects) {
+static enum cs_status end_to_end(struct job *job, cs_defect_set defects) {
     CS_TRY(open_rounded(job, defects));
     CS_TRY(initialise(job));
     CS_TRY(cs_layer_load(&job->layer, job->file, combined_input));
@@ -218,7 +218,7 @@ static enum cs_status end_to_end(struct job *job, uint64_t defects) {
 }
 
 /* The padded sizes were set by hand; any back end will do, as nothing but the loader runs. */
-static enum cs_status load_streamed(struct job *job, uint64_t defects) {
+static enum cs_status load_streamed(struct job *job, cs_defect_set defects) {
     struct cs_sizes sizes;
     CS_TRY(read_sizes(job->params, "I_full", "I_padded", &sizes));
     CS_TRY(open_layer(job, "FLASHINFER_TRTLLM_MXFP4_BF16", "gpt_oss_streamed", &sizes, defects));
@@ -227,7 +227,7 @@ static enum cs_status load_streamed(struct job *job, uint64_t defects) {
     return compare(job);
 }
 
-static enum cs_status try_streamed(struct cs_golden_case *golden, uint64_t defects) {
+static enum cs_status try_streamed(struct cs_golden_case *golden, cs_defect_set defects) {
     return run_job(golden, defects, load_streamed);
 }
 

@@ -5,14 +5,14 @@
 
 struct job {
     struct cs_golden_case *golden;
-    uint64_t defects;
+    cs_defect_set defects;
     struct cs_golden_model model;
     const json_t *cold; /* the model's cold_determinism row, or NULL */
 };
 
 static const struct cs_golden_poison zeros = {0, 0, false};
 
-static enum cs_status start_job(struct cs_golden_case *golden, uint64_t defects, struct job *job) {
+static enum cs_status start_job(struct cs_golden_case *golden, cs_defect_set defects, struct job *job) {
     *job = (struct job){.golden = golden, .defects = defects};
     const json_t *scenarios = golden->context, *row;
     CS_TRY(cs_golden_model_find(scenarios, golden->json, &job->model));
@@ -179,7 +179,7 @@ static enum cs_status judge_run(struct job *job, const struct cs_golden_sequence
     return compare_steps(job, sequence, trail);
 }
 
-static enum cs_status attempt(struct cs_golden_case *golden, uint64_t defects) {
+static enum cs_status attempt(struct cs_golden_case *golden, cs_defect_set defects) {
     struct job job;
     struct cs_golden_poison poison;
     struct cs_golden_server server;

@@ -54,7 +54,7 @@ struct cs_golden_poison {
 /* Opens the server and cold-starts it from checkpoint "A" or "B". Close after a failure too. */
 enum cs_status cs_golden_server_start(struct cs_golden_server *server, const struct cs_device *device,
                                       const struct cs_golden_model *model, struct cs_golden_poison poison,
-                                      uint64_t defects, const char *checkpoint);
+                                      cs_defect_set defects, const char *checkpoint);
 enum cs_status cs_golden_server_reload(struct cs_golden_server *server, const struct cs_golden_load *load);
 void cs_golden_server_close(struct cs_golden_server *server);
 

@@ -106,7 +106,7 @@ static const struct cs_checkpoint_config checkpoints[] = {
 };
 
 static void describe(struct cs_golden_server *server, const struct cs_golden_model *model,
-                     struct cs_golden_poison poison, uint64_t defects) {
+                     struct cs_golden_poison poison, cs_defect_set defects) {
     static const char *const policies[] = {"none"};
     server->model = model;
     server->scenario = (struct cs_scenario){
@@ -137,7 +137,7 @@ static void describe(struct cs_golden_server *server, const struct cs_golden_mod
 
 enum cs_status cs_golden_server_start(struct cs_golden_server *server, const struct cs_device *device,
                                       const struct cs_golden_model *model, struct cs_golden_poison poison,
-                                      uint64_t defects, const char *checkpoint) {
+                                      cs_defect_set defects, const char *checkpoint) {
     *server = (struct cs_golden_server){0};
     describe(server, model, poison, defects);
     const struct cs_session_config config = {.scenario = &server->scenario,

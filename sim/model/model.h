@@ -9,6 +9,7 @@
 #ifndef CS_MODEL_H
 #define CS_MODEL_H
 
+#include "sim/mutant/mutant.h"
 #include "sim/padding/padding.h"
 
 struct cs_loader;  /* loader/loader.h */
@@ -232,7 +233,7 @@ struct cs_rank {
     const struct cs_rank_spec *spec;
     const struct cs_device *device;
     const struct cs_policy *policy;
-    uint64_t defects; /* bit set of enum cs_defect */
+    cs_defect_set defects;
     struct cs_allocator allocator;
     struct cs_arena *arena; /* the session's */
     struct cs_log *log;
@@ -280,32 +281,8 @@ enum cs_status cs_module_fill(struct cs_module *module);
 /* Frees storages that no slot, side path or root of the driver names. */
 void cs_rank_sweep(struct cs_rank *rank);
 
-/* clang-format off */
-/* ---- released defects that can be switched on; step 5 adds mutants beside them ----
- *    id                     name                        what the release does */
-#define CS_DEFECTS(X)                                                                                                  \
-    X(BLOCK_LOADER_FILLS,    "block_loader_fills",       "R4.12: the block-aligned FP8 loader fills what it will not write")   \
-    X(FUSED_EXPERT_IDS,      "fused_expert_ids",         "F15: fused 3-D checkpoints leave redundant experts unwritten")       \
-    X(META_RESTORE_DEVICE,   "meta_restore_device",      "F23: a model built on meta rematerialises on meta")          \
-    X(SOURCE_ZEROED,         "source_zeroed",            "F18: ranks other than 0 zero the caller's down_proj_bias")           \
-    X(STREAMED_PADDED_SPLIT, "streamed_padded_split",    "F3: the streamed gpt-oss loader splits by the padded size")
-/* clang-format on */
-
-enum cs_defect {
-#define X(id, name, text) CS_DEFECT_##id,
-    CS_DEFECTS(X)
-#undef X
-        CS_N_DEFECTS
-};
-const char *cs_defect_name(enum cs_defect defect);
-const char *cs_defect_text(enum cs_defect defect);
-/* CS_BAD_VALUE names the word and the nearest defect. */
-enum cs_status cs_defect_parse(const char *name, enum cs_defect *defect);
 static inline bool cs_rank_has_defect(const struct cs_rank *rank, enum cs_defect defect) {
-    return rank->defects >> defect & 1;
+    return cs_defects_have(rank->defects, defect);
 }
-
-/* Defects sort themselves into a bit set. */
-_Static_assert(CS_N_DEFECTS <= 64, "defects are a 64-bit set");
 
 #endif

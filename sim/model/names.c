@@ -1,4 +1,4 @@
-/* Names and rules of the description: how tensors are created, what their padding must hold, the switchable defects. */
+/* Names and rules of the description: how tensors are created, what their padding must hold. */
 #include "sim/model/model.h"
 
 const char *cs_init_name(enum cs_init init) {
@@ -21,27 +21,4 @@ double cs_padding_value(const struct cs_tensor_spec *spec, bool on_meta) {
     if (on_meta || spec->init == CS_INIT_META) return 0.0;
     bool is_ones = spec->init == CS_INIT_ONES || (spec->init == CS_INIT_VALUE && is_one(spec->dtype, spec->init_value));
     return is_ones && cs_dtype_is_floating(spec->dtype) ? 1.0 : 0.0;
-}
-
-static const struct { const char *name, *text; } defects[] = {
-#define X(id, name, text) [CS_DEFECT_##id] = {name, text},
-    CS_DEFECTS(X)
-#undef X
-};
-
-const char *cs_defect_name(enum cs_defect defect) { return defects[defect].name; }
-const char *cs_defect_text(enum cs_defect defect) { return defects[defect].text; }
-
-enum cs_status cs_defect_parse(const char *name, enum cs_defect *defect) {
-    const char *names[CS_N_DEFECTS];
-    for (size_t i = 0; i < CS_N_DEFECTS; i++) {
-        names[i] = defects[i].name;
-        if (cs_text_equal(names[i], name)) {
-            *defect = (enum cs_defect)i;
-            return CS_OK;
-        }
-    }
-    const char *near = cs_text_nearest(name, names, CS_N_DEFECTS);
-    return cs_fail(CS_BAD_VALUE, "no defect is named \"%s\"%s%s%s; `coldstart list defects` shows them", name,
-                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }

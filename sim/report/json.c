@@ -1,13 +1,9 @@
 #include "sim/report/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* jansson answers NULL or -1 when memory is out and passes either on, so a whole report is built first and asked once:
  * every put() adds to `failures`. */
@@ -129,6 +125,7 @@ static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     put(object, "line", json_integer(verdict->line), failures);
     put(object, "device", text_or_null(verdict->device), failures);
     put(object, "policy", text_or_null(verdict->policy), failures);
+    put(object, "mutant", text_or_null(verdict->mutant), failures);
     put(object, "seed", json_integer((json_int_t)verdict->seed), failures);
     put(object, "status", json_string(cs_verdict_status_name(verdict->status)), failures);
     put(object, "reason", text_or_null(verdict->reason), failures);
@@ -169,59 +166,14 @@ static json_t *report_object(const struct cs_verdict *verdicts, size_t n, const 
 
 /* ---- writing ---- */
 
-/* Whether everything reached `out`. */
-static bool dump(FILE *out, const json_t *report) {
-    return json_dumpf(report, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF && fflush(out) == 0;
-}
-
-static enum cs_status write_to(const char *path, int descriptor, const json_t *report) {
-    FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (!out) {
-        enum cs_status status = cs_fail(CS_BAD_FILE, "cannot write \"%s\": %s", path, strerror(errno));
-        if (descriptor >= 0) close(descriptor);
-        return status;
-    }
-    bool is_dumped = dump(out, report);
-    int error = errno;
-    if (fclose(out) != 0 && is_dumped) is_dumped = false, error = errno;
-    CS_REQUIRE(is_dumped, CS_BAD_FILE, "cannot write \"%s\": %s", path, strerror(error));
-    return CS_OK;
-}
-
-/* Readers see the old report or the new one, never half of one. */
-static enum cs_status write_and_rename(const char *path, const char *temporary, const json_t *report) {
-    unlink(temporary); /* of a run that was killed and had our process id */
-    int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    enum cs_status status = write_to(temporary, descriptor, report);
-    if (status == CS_OK && rename(temporary, path) != 0)
-        status = cs_fail(CS_BAD_FILE, "cannot rename \"%s\" to \"%s\": %s", temporary, path, strerror(errno));
-    if (status != CS_OK && descriptor >= 0) unlink(temporary);
-    return status;
-}
-
-static enum cs_status write_file(const char *path, const json_t *report) {
-    struct stat found;
-    if (lstat(path, &found) == 0 && !S_ISREG(found.st_mode)) /* a rename would replace /dev/null itself */
-        return write_to(path, open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), report);
-    struct cs_arena arena = {0};
-    char *temporary = cs_arena_format(&arena, "%s.%ld.tmp", path, (long)getpid());
-    enum cs_status status = temporary ? write_and_rename(path, temporary, report)
-                                      : cs_fail(CS_NO_MEMORY, "no memory to write \"%s\"", path);
-    cs_arena_release(&arena);
-    return status;
-}
-
 enum cs_status cs_report_json(const char *path, const struct cs_verdict *verdicts, size_t n,
                               const struct cs_report_totals *totals) {
     int failures = 0;
     json_t *report = report_object(verdicts, n, totals, &failures);
-    enum cs_status status = CS_OK;
-    if (!report || failures)
-        status = cs_fail(CS_NO_MEMORY, "no memory for the JSON report of %zu verdicts", n);
-    else if (!cs_text_equal(path, "-"))
-        status = write_file(path, report);
-    else if (!dump(stdout, report))
-        status = cs_fail(CS_BAD_FILE, "cannot write the JSON report to stdout: %s", strerror(errno));
+    char *text = report && !failures ? json_dumps(report, JSON_INDENT(2)) : NULL;
+    enum cs_status status =
+        text ? cs_report_write(path, text) : cs_fail(CS_NO_MEMORY, "no memory for the JSON report of %zu verdicts", n);
+    free(text);
     json_decref(report);
     return status;
 }

@@ -147,6 +147,7 @@ static void print_repeat(FILE *out, const struct cs_verdict *verdict) {
     print_quoted(out, scenario->name);
     fprintf(out, " --policy %s --seed %" PRIu64, verdict->policy, verdict->seed);
     if (!cs_text_equal(verdict->device, "ref")) fprintf(out, " --device %s", verdict->device);
+    if (verdict->mutant) fprintf(out, " --mutant %s", verdict->mutant);
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
         const struct cs_checkpoint_config *checkpoint = &scenario->checkpoints[i];
         if (checkpoint->kind != CS_CHECKPOINT_FOLDER) continue;
@@ -182,6 +183,7 @@ static void print_head(FILE *out, const struct cs_verdict *verdict, bool colour)
     else
         fputs(word, out);
     fprintf(out, "  %s  %s  %s", verdict->scenario->name, verdict->policy, verdict->device);
+    if (verdict->mutant) fprintf(out, "  mutant %s", verdict->mutant);
 }
 
 /* Everything that a reader needs to find the cause, most important first. */

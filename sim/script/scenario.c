@@ -121,17 +121,36 @@ static void read_allocator(const struct cs_value *value, void *scenario) {
     cs_value_record(value, &rule_record, &((SCENARIO *)scenario)->allocator);
 }
 
-static void read_defects(const struct cs_value *value, void *structure) {
-    SCENARIO *scenario = structure;
+static const enum cs_defect *read_defect_list(const struct cs_value *value, size_t *n) {
     const char *names[CS_N_DEFECTS];
     for (int i = 0; i < CS_N_DEFECTS; i++) names[i] = cs_defect_name((enum cs_defect)i);
-    size_t n = cs_value_list(value);
-    for (size_t i = 0; i < n; i++) {
+    *n = cs_value_list(value);
+    enum cs_defect *defects = CS_SCRIPT_NEW(value->L, enum cs_defect, *n);
+    for (size_t i = 0; i < *n; i++) {
         struct cs_value item = cs_value_item(value, (lua_Integer)i + 1);
-        scenario->defects |= UINT64_C(1) << cs_value_word(&item, names, CS_N_DEFECTS);
+        defects[i] = (enum cs_defect)cs_value_word(&item, names, CS_N_DEFECTS);
         lua_pop(value->L, 1);
     }
+    return defects;
 }
+
+static void switch_defects(const struct cs_value *value, SCENARIO *scenario, bool is_on) {
+    size_t n;
+    const enum cs_defect *defects = read_defect_list(value, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (cs_defects_have(scenario->defects, defects[i]) == is_on)
+            cs_value_refuse(value, "found \"%s\", which is %s already: `coldstart list mutants`",
+                            cs_defect_name(defects[i]), is_on ? "on" : "off");
+        scenario->defects = cs_defects_with(scenario->defects, defects[i], is_on);
+    }
+}
+
+static void read_kills(const struct cs_value *value, void *scenario) {
+    ((SCENARIO *)scenario)->kills = read_defect_list(value, &((SCENARIO *)scenario)->n_kills);
+}
+
+static void read_defects(const struct cs_value *value, void *scenario) { switch_defects(value, scenario, true); }
+static void read_fixes(const struct cs_value *value, void *scenario) { switch_defects(value, scenario, false); }
 
 static void read_checkpoints(const struct cs_value *value, void *structure) {
     SCENARIO *scenario = structure;
@@ -186,8 +205,13 @@ static const struct cs_field scenario_fields[] = {
     {CS_CUSTOM_ROW("allocator", read_allocator, "cs.Allocator", "what uninitialised memory holds"),
      CS_DEFAULT("the harshest"), CS_TABLES_OF(&rule_record)},
     {CS_INTEGER_ROW("seed", SCENARIO, seed, 0, INT64_MAX, "of all random streams"), CS_DEFAULT("1")},
-    {CS_CUSTOM_ROW("defects", read_defects, "cs.Defect[]",
-                   "faults of released engines to switch on: `coldstart list defects`"),
+    {CS_CUSTOM_ROW("defects", read_defects, "cs.Defect[]", "faults to switch on: `coldstart list mutants`"),
+     CS_DEFAULT("`{}`")},
+    {CS_CUSTOM_ROW("fixes", read_fixes, "cs.Defect[]",
+                   "standing faults of the released engine to switch off: `coldstart list mutants`"),
+     CS_DEFAULT("`{}`")},
+    {CS_CUSTOM_ROW("kills", read_kills, "cs.Defect[]",
+                   "mutants that this scenario is there to kill: `coldstart mutants` fails when it does not"),
      CS_DEFAULT("`{}`")},
     {CS_CUSTOM_ROW("checkpoints", read_checkpoints, "table<string, cs.Checkpoint>", "names, and what each is"),
      CS_DEFAULT("`A` synthetic, `B` to `H` copies of it")},

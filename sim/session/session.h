@@ -166,8 +166,10 @@ struct cs_scenario {
     const char *const *policies;
     struct cs_allocator_rule allocator;
     uint64_t seed;
-    uint64_t defects;        /* bit set of enum cs_defect */
-    bool has_cpu_arithmetic; /* post-load computes as torch on a CPU, not as CUDA */
+    cs_defect_set defects;
+    size_t n_kills;
+    const enum cs_defect *kills; /* mutants that this scenario is there for: one of its policies must kill each */
+    bool has_cpu_arithmetic;     /* post-load computes as torch on a CPU, not as CUDA */
     size_t n_checkpoints;
     const struct cs_checkpoint_config *checkpoints;
     size_t n_ops;

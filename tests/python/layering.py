@@ -11,7 +11,7 @@ import re
 import sys
 
 # The folders of sim/, from the ground floor up: each may use what stands before it, never what stands behind.
-ORDER = """base tensor device checkpoint padding model method loader driver session audit fuzz script report conform
+ORDER = """base mutant tensor device checkpoint padding model method loader driver session audit fuzz script report matrix conform
            bench cli""".split()
 DEVICES = {"ref", "gpu"}  # byte work: they see the first three folders, and sim/ never includes them
 DEVICES_SEE = {"base", "tensor", "device"}
