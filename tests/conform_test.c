@@ -128,6 +128,8 @@ static void captured_layouts_and_reloads_pass(void **state) {
     (void)state;
     static const char *const filters[] = {"layouts/",
                                           "reload/",
+                                          "errors.json",
+                                          "reload.json",
                                           "gptoss-mx-96",
                                           "gptoss-mx-160",
                                           "gptoss-mx-stream",

@@ -454,6 +454,7 @@ enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struc
     verdict->bytes_moved = audit.bytes_moved;
     verdict->bytes_peak = audit.bytes_peak;
     cs_pool_close(&audit.pool);
+    status = cs_arena_checked(&audit.scratch, cs_arena_checked(arena, status));
     cs_arena_release(&audit.scratch);
     verdict->seconds = now_seconds() - start;
     return status;

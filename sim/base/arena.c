@@ -26,12 +26,17 @@ static bool add_chunk(struct cs_arena *arena, size_t bytes) {
     return true;
 }
 
+static void *refuse(struct cs_arena *arena) {
+    arena->has_failed = true;
+    return NULL;
+}
+
 void *cs_arena_alloc(struct cs_arena *arena, size_t count, size_t size) {
     size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 4) return NULL;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 4) return refuse(arena);
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     bool fits = arena->chunks && arena->capacity - arena->used >= bytes;
-    if (!fits && !add_chunk(arena, bytes)) return NULL;
+    if (!fits && !add_chunk(arena, bytes)) return refuse(arena);
     void *memory = (char *)arena->chunks->bytes + arena->used;
     arena->used += bytes;
     return memset(memory, 0, bytes);
@@ -53,6 +58,11 @@ char *cs_arena_text(struct cs_arena *arena, const char *text) {
     size_t bytes = strlen(text) + 1;
     char *copy = cs_arena_alloc(arena, bytes, 1);
     return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+enum cs_status cs_arena_checked(const struct cs_arena *arena, enum cs_status status) {
+    CS_REQUIRE(status != CS_OK || !arena->has_failed, CS_NO_MEMORY, "out of memory for texts");
+    return status;
 }
 
 void cs_arena_release(struct cs_arena *arena) {

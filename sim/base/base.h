@@ -62,6 +62,7 @@ const char *cs_error_text(void);
 struct cs_arena {
     struct cs_arena_chunk *chunks; /* newest first */
     size_t used, capacity;         /* of the newest chunk */
+    bool has_failed;               /* a request was refused: texts made since may be NULL or shortened */
 };
 
 /* Zeroed memory, aligned for any type; NULL when out of memory or when `count * size` overflows. */
@@ -75,6 +76,10 @@ char *cs_arena_text(struct cs_arena *arena, const char *text);
 
 /* Frees everything; the arena is then empty and may be used again. */
 void cs_arena_release(struct cs_arena *arena);
+
+/* CS_NO_MEMORY when `status` is CS_OK but the arena refused a request on the way there: for work whose single texts nobody
+ * checks, before its result is used. */
+enum cs_status cs_arena_checked(const struct cs_arena *arena, enum cs_status status);
 
 /* Appends room for one element to an arena array: doubles `*items` when `count` reaches `*capacity`.
  * Returns the new element, zeroed, or NULL when out of memory. The caller increments its count. */

@@ -1,0 +1,287 @@
+/* Memory runs out at every single place: each request for memory of a piece of work fails once, in a run of its own. Then the work
+ * says CS_NO_MEMORY, or its result is that of a run with enough memory; it never crashes, keeps memory, or judges differently.
+ *
+ * The linker puts the functions below in the place of the engine's requests (tests/CMakeLists.txt). An arena's requests count too,
+ * although most of them are served from a chunk that it already has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <omp.h>
+
+#include "sim/report/report.h"
+#include "sim/script/script.h"
+#include "tests/support_session.h"
+
+/* ---- memory that runs out ---- */
+
+enum { MOST_REQUESTS = 1 << 17, MOST_BLOCKS = 1 << 14 };
+
+static struct {
+    bool is_counting;
+    size_t n, fails_at; /* 0: never */
+    void *place[MOST_REQUESTS]; /* in the code, of every request of the run that records */
+    bool is_recording;
+    size_t n_blocks; /* of malloc and the like, not freed yet */
+    void *blocks[MOST_BLOCKS];
+} memory;
+
+static bool is_refused(void *place) {
+    if (!memory.is_counting) return false;
+    if (memory.is_recording && memory.n < MOST_REQUESTS) memory.place[memory.n] = place;
+    return ++memory.n == memory.fails_at;
+}
+
+static void *kept(void *block) {
+    if (!memory.is_counting || !block) return block;
+    if (memory.n_blocks == MOST_BLOCKS) abort();
+    memory.blocks[memory.n_blocks++] = block;
+    return block;
+}
+
+static void forget(const void *block) {
+    for (size_t i = memory.n_blocks; i-- > 0;) {
+        if (memory.blocks[i] != block) continue;
+        memory.blocks[i] = memory.blocks[--memory.n_blocks];
+        return;
+    }
+}
+
+#define HERE __builtin_return_address(0)
+
+void *__real_malloc(size_t), *__wrap_malloc(size_t);
+void *__wrap_malloc(size_t size) { return is_refused(HERE) ? NULL : kept(__real_malloc(size)); }
+void *__real_calloc(size_t, size_t), *__wrap_calloc(size_t, size_t);
+void *__wrap_calloc(size_t n, size_t size) { return is_refused(HERE) ? NULL : kept(__real_calloc(n, size)); }
+void *__real_realloc(void *, size_t), *__wrap_realloc(void *, size_t);
+void *__wrap_realloc(void *block, size_t size) {
+    if (is_refused(HERE)) return NULL;
+    forget(block);
+    return kept(__real_realloc(block, size));
+}
+int __real_posix_memalign(void **, size_t, size_t), __wrap_posix_memalign(void **, size_t, size_t);
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size) {
+    if (is_refused(HERE)) return 12; /* ENOMEM */
+    int failed = __real_posix_memalign(block, alignment, size);
+    if (!failed) kept(*block);
+    return failed;
+}
+void __real_free(void *), __wrap_free(void *);
+void __wrap_free(void *block) {
+    if (block) forget(block);
+    __real_free(block);
+}
+/* As the arena itself does it. */
+static void *refuse(struct cs_arena *arena) {
+    arena->has_failed = true;
+    return NULL;
+}
+void *__real_cs_arena_alloc(struct cs_arena *, size_t, size_t), *__wrap_cs_arena_alloc(struct cs_arena *, size_t, size_t);
+void *__wrap_cs_arena_alloc(struct cs_arena *arena, size_t n, size_t size) {
+    return is_refused(HERE) ? refuse(arena) : __real_cs_arena_alloc(arena, n, size);
+}
+void *__real_cs_arena_grow(struct cs_arena *, void **, size_t, size_t *, size_t);
+void *__wrap_cs_arena_grow(struct cs_arena *, void **, size_t, size_t *, size_t);
+void *__wrap_cs_arena_grow(struct cs_arena *arena, void **items, size_t n, size_t *capacity, size_t size) {
+    return is_refused(HERE) ? refuse(arena) : __real_cs_arena_grow(arena, items, n, capacity, size);
+}
+char *__real_cs_arena_text(struct cs_arena *, const char *), *__wrap_cs_arena_text(struct cs_arena *, const char *);
+char *__wrap_cs_arena_text(struct cs_arena *arena, const char *text) {
+    return is_refused(HERE) ? refuse(arena) : __real_cs_arena_text(arena, text);
+}
+char *__wrap_cs_arena_format(struct cs_arena *, const char *, ...) __attribute__((format(printf, 2, 3)));
+char *__wrap_cs_arena_format(struct cs_arena *arena, const char *format, ...) {
+    if (is_refused(HERE)) return refuse(arena);
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
+    char *text = __real_cs_arena_alloc(arena, size, 1);
+    if (text) vsnprintf(text, size, format, again);
+    va_end(again);
+    va_end(arguments);
+    return text;
+}
+
+/* ---- one piece of work, and its result in words ---- */
+
+struct work {
+    enum cs_status (*run)(const struct work *work, struct cs_arena *arena, char *result);
+    const struct cs_scenario *scenario;
+    const char *policy, *device, *path;
+};
+enum { RESULT = 1024 };
+
+static enum cs_status run_with(const struct work *work, size_t fails_at, char *result) {
+    struct cs_arena arena = {0};
+    memory.n = 0, memory.fails_at = fails_at, memory.is_recording = !fails_at;
+    memory.is_counting = true;
+    *result = 0;
+    enum cs_status status = work->run(work, &arena, result);
+    cs_arena_release(&arena);
+    memory.is_counting = false;
+    if (memory.n_blocks) fail_msg("request %zu refused: %zu blocks were not freed", fails_at, memory.n_blocks);
+    return status;
+}
+
+/* Places are hit over and over: of each, the first requests, the last one, and some between are refused. */
+static bool is_worth_it(size_t request, size_t n) {
+    enum { EACH = 6 };
+    size_t before = 0, after = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (memory.place[i] != memory.place[request]) continue;
+        before += i < request;
+        after += i > request;
+    }
+    return before < EACH || after == 0 || (before & (before - 1)) == 0;
+}
+
+static void every_request_may_fail(const struct work *work) {
+    static char enough[RESULT], found[RESULT];
+    struct cs_arena arena = {0};
+    assert_ok(work->run(work, &arena, enough)); /* what a device allocates once and keeps is there from now on */
+    cs_arena_release(&arena);
+    assert_ok(run_with(work, 0, enough));
+    size_t n = memory.n, n_refused = 0;
+    assert_true(n > 10 && n < MOST_REQUESTS);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_worth_it(i, n)) continue;
+        enum cs_status status = run_with(work, i + 1, found);
+        if (status == CS_OK && strcmp(found, enough) == 0) continue;
+        if (status != CS_NO_MEMORY)
+            fail_msg("request %zu of %zu refused: status %s, \"%s\", expected memory, or \"%s\"\n%s", i + 1, n, cs_status_name(status), found,
+                     enough, cs_error_text());
+        n_refused++;
+    }
+    assert_true(n_refused > n / 50); /* requests that do not matter are the exception */
+}
+
+/* ---- audits ---- */
+
+static enum cs_status audit(const struct work *work, struct cs_arena *arena, char *result) {
+    struct cs_verdict verdict;
+    const struct cs_audit_options options = {.device = cs_device_by_name(work->device ? work->device : "ref"), .policy = work->policy, .seed = 1};
+    CS_TRY(cs_audit_scenario(work->scenario, &options, arena, &verdict));
+    int length = snprintf(result, RESULT, "%s %s %d", cs_verdict_status_name(verdict.status), verdict.reason ? verdict.reason : "-", verdict.first.exists);
+    for (size_t i = 0; i < CS_N_COUNTS; i++) length += snprintf(result + length, (size_t)(RESULT - length), " %" PRId64, verdict.count[i]);
+    return CS_OK;
+}
+
+static struct cs_expected expected[1];
+static struct cs_op plan[3];
+
+/* Cold start of A, a reload of B, equal(). */
+static void write_plan(struct cs_scenario *scenario, const char *driver) {
+    plan[0] = (struct cs_op){.kind = CS_OP_COLD_START, .line = 2, .driver = "cold_start", .checkpoint = "A"};
+    plan[1] = (struct cs_op){.kind = CS_OP_RELOAD, .line = 3, .driver = driver, .checkpoint = "B"};
+    plan[2] = (struct cs_op){.kind = CS_OP_EXPECT, .line = 4, .n_expected = 1, .expected = expected};
+    expected[0] = (struct cs_expected){.is_equal = true};
+    scenario->n_ops = 3, scenario->ops = plan;
+}
+
+static void audits_of_experts(void **state) {
+    (void)state;
+    static const char *const drivers[] = {"layerwise", "direct"}, *const policies[] = {"none", "zero_in_loader", "record_and_fill"};
+    struct cs_scenario scenario = gpt_oss_scenario();
+    scenario.model.experts = 1;
+    for (size_t d = 0; d < CS_COUNT(drivers); d++)
+        for (size_t p = 0; p < CS_COUNT(policies); p++) {
+            write_plan(&scenario, drivers[d]);
+            every_request_may_fail(&(struct work){audit, &scenario, .policy = policies[p]});
+        }
+}
+
+/* Where the device has buffers of its own, and where the load is refused. */
+static void audits_by_kernels_and_of_refused_loads(void **state) {
+    (void)state;
+    struct cs_scenario scenario = gpt_oss_scenario();
+    write_plan(&scenario, "direct");
+    every_request_may_fail(&(struct work){audit, &scenario, .policy = "record_and_fill", .device = "emu"});
+    plan[1].driver = "layerwise";
+    static const struct cs_template_tensor tensors[] = {{.name = "weight", .shape = "8", .kind = CS_PARAMETER, .dtype = CS_F32, .init = CS_INIT_ZEROS}};
+    static const double one[] = {1.0};
+    static const struct cs_toy_call calls[] = {{.param = "weight", .has_write = true, .write = {{0}, {8}}, .n_values = 1, .values = one}};
+    static const struct cs_toy_load loads[] = {{"A", 1, calls}, {"B", 1, calls}};
+    static const size_t order[] = {7}; /* there is no eighth tensor: the load is refused */
+    static const char *const policies[] = {"none"};
+    scenario = toy_scenario(tensors, CS_COUNT(tensors), loads, CS_COUNT(loads));
+    scenario.n_policies = 1, scenario.policies = policies;
+    write_plan(&scenario, "layerwise");
+    plan[1].n_order = 1, plan[1].order = order;
+    static const struct cs_expected wanted[] = {{.is_equal = true}, {.is_refused = true, .refusal = "order"}, {.is_refused = true, .refusal = "another reason"}};
+    for (size_t i = 0; i < CS_COUNT(wanted); i++) {
+        expected[0] = wanted[i];
+        every_request_may_fail(&(struct work){audit, &scenario, .policy = "none"});
+    }
+}
+
+/* What is wrong with them has to be said even when little memory is left: a toy whose cold start is undetermined, one that warns, and
+ * one that differs in the values that it must have. */
+static void audits_of_toys(void **state) {
+    (void)state;
+    static const struct cs_template_tensor tensors[] = {
+        {.name = "weight", .shape = "8", .kind = CS_PARAMETER, .dtype = CS_F32, .init = CS_INIT_ONES},
+        {.name = "loose", .shape = "8", .kind = CS_PARAMETER, .dtype = CS_F32, .init = CS_INIT_EMPTY, .is_unregistered = true},
+    };
+    static const double one[] = {1.0}, seven[] = {7.0};
+    static const struct cs_toy_box marks[] = {{{4}, {4}}};
+    static const struct cs_toy_call first[] = {{.param = "weight", .has_write = true, .write = {{0}, {4}}, .n_values = 1, .values = one, .n_marks = 1, .marks = marks},
+                                               {.param = "loose", .has_write = true, .write = {{0}, {4}}, .n_values = 1, .values = one, .n_marks = 1, .marks = marks}},
+                                    second[] = {{.param = "weight", .has_write = true, .write = {{0}, {4}}, .n_values = 1, .values = seven, .n_marks = 1, .marks = marks}};
+    static const struct cs_toy_load loads[] = {{"A", 2, first}, {"B", 1, second}};
+    static const double values[] = {7, 7, 7, 7, 1, 1, 1, 2};
+    static const struct cs_expected_values wanted[] = {{"weight", 8, values}};
+    struct cs_scenario scenario = toy_scenario(tensors, CS_COUNT(tensors), loads, CS_COUNT(loads));
+    static const char *const policies[] = {"none", "zero_materialized", "record_and_fill"};
+    for (size_t p = 0; p < CS_COUNT(policies); p++) {
+        write_plan(&scenario, "layerwise");
+        every_request_may_fail(&(struct work){audit, &scenario, .policy = policies[p]});
+        expected[0] = (struct cs_expected){.n_values = 1, .values = wanted};
+        every_request_may_fail(&(struct work){audit, &scenario, .policy = policies[p]});
+    }
+}
+
+static void audits_with_undetermined_cold_starts(void **state) {
+    (void)state;
+    static const struct cs_template_tensor tensors[] = {{.name = "weight", .shape = "8", .kind = CS_PARAMETER, .dtype = CS_F32, .init = CS_INIT_EMPTY}};
+    static const double one[] = {1.0};
+    static const struct cs_toy_call calls[] = {{.param = "weight", .has_write = true, .write = {{0}, {4}}, .n_values = 1, .values = one}};
+    static const struct cs_toy_load loads[] = {{"A", 1, calls}, {"B", 1, calls}};
+    struct cs_scenario scenario = toy_scenario(tensors, CS_COUNT(tensors), loads, CS_COUNT(loads));
+    scenario.allocator = (struct cs_allocator_rule){.fresh_cold = {.kind = CS_PATTERN_RANDOM}, .fresh_reload = {.kind = CS_PATTERN_RANDOM}};
+    write_plan(&scenario, "direct");
+    static char result[RESULT];
+    assert_ok(run_with(&(struct work){audit, &scenario, .policy = "none"}, 0, result));
+    assert_says(result, "failed cold_undetermined: toy.weight");
+    every_request_may_fail(&(struct work){audit, &scenario, .policy = "none"});
+}
+
+/* ---- scripts ---- */
+
+static enum cs_status load_script(const struct work *work, struct cs_arena *arena, char *result) {
+    struct cs_scenario scenario;
+    CS_TRY(cs_script_load(work->path, arena, &scenario));
+    snprintf(result, RESULT, "%s %zu %s", scenario.name, scenario.n_ops, scenario.backend ? scenario.backend : "-");
+    return CS_OK;
+}
+
+static void scripts(void **state) {
+    (void)state;
+    static const char *const paths[] = {SOURCE_DIR "/scenarios/demo/padding_is_lost.lua", SOURCE_DIR "/scenarios/padding/second_load_splits_differently.lua"};
+    for (size_t i = 0; i < CS_COUNT(paths); i++) every_request_may_fail(&(struct work){load_script, .path = paths[i]});
+}
+
+int main(void) {
+    omp_set_num_threads(1); /* the count of requests is not for threads */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(audits_of_toys),
+        cmocka_unit_test(audits_with_undetermined_cold_starts),
+        cmocka_unit_test(audits_of_experts),
+        cmocka_unit_test(audits_by_kernels_and_of_refused_loads),
+        cmocka_unit_test(scripts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
