@@ -1,8 +1,8 @@
 """Coverage of the code by gcovr: reports, and floors that only rise.
 
-usage: code.py report BUILD [--add JSON]...   reads what tests left in BUILD; writes BUILD/report/{index.html,cobertura.xml,coverage.json}
-       code.py check JSON [ROOT]              compares with coverage/floors.json and the rules for exclusions
-       code.py raise JSON [ROOT]              raises the floors to what JSON has; never lowers one
+usage: lines.py report BUILD [--add JSON]...   reads what tests left in BUILD; writes BUILD/report/{index.html,cobertura.xml,coverage.json}
+       lines.py check JSON [ROOT]              compares with coverage/floors.json and the rules for exclusions
+       lines.py raise JSON [ROOT]              raises the floors to what JSON has; never lowers one
 
 --add joins the coverage.json of another machine's run. Exit status 1: a floor is not reached, was lowered, or an exclusion
 has no reason; 2: the command line.
@@ -90,7 +90,7 @@ def below(measured, floors):
     for folder, found in measured.items():
         floor = floors.get(folder)
         if not floor:
-            yield f"{FLOORS}: {folder} has no floor: run coverage/code.py raise"
+            yield f"{FLOORS}: {folder} has no floor: run coverage/lines.py raise"
             continue
         for what, value, least in zip(("lines", "branches"), found, floor):
             if value < least:
