@@ -50,6 +50,7 @@ static void a_file_must_be_lua_and_return_a_scenario(void **state) {
         {"return cs.scenario {\n name = = 1 }", "s.lua:2: unexpected symbol near '='"},
         {"x = 'abc", "s.lua:1: unfinished string near <eof>"},
         {"", "s.lua: the file returned nothing, expected \"return cs.scenario { … }\""},
+        {"return { 5 }", "s.lua: the file returned a list with number, expected \"return cs.scenario { … }\""},
         {"return 5", "s.lua: the file returned number, expected \"return cs.scenario { … }\""},
         {"return " TOY, "s.lua: the file returned a model (cs.model, cs.toy), expected \"return cs.scenario { … }\""},
         {"\n\nerror 'no good'", "s.lua:3: no good"},

@@ -27,11 +27,11 @@ static void print_wrong(struct check *check, const char *path) {
 
 static enum cs_status check_script(struct check *check, const char *path) {
     struct cs_arena arena = {0};
-    struct cs_scenario scenario = {0};
-    enum cs_status status = cs_script_load(path, &arena, &scenario);
+    struct cs_script_list list = {0};
+    enum cs_status status = cs_script_load_all(path, NULL, 0, &arena, &list);
     bool is_ours = status == CS_NO_MEMORY || status == CS_INTERNAL;
     if (status == CS_OK)
-        printf("ok     %s  %s\n", path, scenario.name);
+        for (size_t i = 0; i < list.n; i++) printf("ok     %s  %s\n", path, list.items[i].name);
     else if (!is_ours)
         print_wrong(check, path);
     check->n_checked++;

@@ -67,14 +67,17 @@ static void print_declared(const struct cs_scenario *scenario) {
 }
 
 static enum cs_status help_file(const char *path, struct cs_arena *arena) {
-    struct cs_scenario scenario = {0};
-    CS_TRY(cs_script_load(path, arena, &scenario));
-    printf("%s: %s\n", path, scenario.name);
-    if (scenario.note) printf("\n%s\n", scenario.note);
-    putchar('\n');
-    print_words("tags:     ", scenario.tags, scenario.n_tags);
-    print_words("policies: ", scenario.policies, scenario.n_policies);
-    if (scenario.n_declared) print_declared(&scenario);
+    struct cs_script_list list = {0};
+    CS_TRY(cs_script_load_all(path, NULL, 0, arena, &list));
+    for (size_t i = 0; i < list.n; i++) {
+        const struct cs_scenario *scenario = &list.items[i];
+        printf("%s: %s\n", path, scenario->name);
+        if (scenario->note) printf("\n%s\n", scenario->note);
+        putchar('\n');
+        print_words("tags:     ", scenario->tags, scenario->n_tags);
+        print_words("policies: ", scenario->policies, scenario->n_policies);
+    }
+    if (list.items[0].n_declared) print_declared(&list.items[0]);
     return CS_OK;
 }
 

@@ -138,22 +138,32 @@ static enum cs_status add_scenario(struct cs_scenarios *scenarios, const struct 
 }
 
 /* Scripts are chosen as they are without settings, so that a filter spares those that declare none. */
-enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection,
+static enum cs_status add_script(const struct cs_path *path, const struct cs_selection *selection,
                                  const struct cs_settings *settings, struct cs_arena *arena,
                                  struct cs_scenarios *scenarios) {
-    for (size_t i = 0; i < paths->n; i++) {
-        struct cs_scenario scenario = {0};
-        CS_TRY(cs_script_load(paths->items[i].text, arena, &scenario));
-        CS_TRY(note_tags(scenarios, &scenario, arena));
-        if (!is_wanted(selection, &scenario)) continue;
-        if (is_left_out(selection, &paths->items[i], &scenario)) {
+    struct cs_script_list list, set = {0};
+    CS_TRY(cs_script_load_all(path->text, NULL, 0, arena, &list));
+    for (size_t i = 0; i < list.n; i++) {
+        CS_TRY(note_tags(scenarios, &list.items[i], arena));
+        if (!is_wanted(selection, &list.items[i])) continue;
+        if (is_left_out(selection, path, &list.items[i])) {
             scenarios->n_left_out++;
             continue;
         }
-        if (settings->n)
-            CS_TRY(cs_script_load_set(paths->items[i].text, settings->items, settings->n, arena, &scenario));
-        CS_TRY(add_scenario(scenarios, &scenario, arena));
+        if (settings->n && !set.n)
+            CS_TRY(cs_script_load_all(path->text, settings->items, settings->n, arena, &set));
+        CS_REQUIRE(!set.n || set.n == list.n, CS_BAD_SCRIPT, "%s: --set changes how many scenarios the file returns",
+                   path->text);
+        CS_TRY(add_scenario(scenarios, set.n ? &set.items[i] : &list.items[i], arena));
     }
+    return CS_OK;
+}
+
+enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection,
+                                 const struct cs_settings *settings, struct cs_arena *arena,
+                                 struct cs_scenarios *scenarios) {
+    for (size_t i = 0; i < paths->n; i++)
+        CS_TRY(add_script(&paths->items[i], selection, settings, arena, scenarios));
     return CS_OK;
 }
 

@@ -30,10 +30,15 @@ enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param) {
 }
 
 enum cs_status cs_process(struct cs_module *module) {
-    CS_TRY(cs_module_fill(module));
+    const struct cs_rank *rank = module->rank;
+    bool fills_late = cs_rank_has_defect(rank, CS_DEFECT_FILL_AFTER_POST_LOAD);
+    if (!fills_late) CS_TRY(cs_module_fill(module));
     enum cs_status status = cs_post_load(module);
-    CS_REQUIRE(status == CS_OK, status, "rank %d: post-load of %s: %s", module->rank->index, module->spec->name,
+    CS_REQUIRE(status == CS_OK, status, "rank %d: post-load of %s: %s", rank->index, module->spec->name,
                cs_error_text());
+    bool fills_again = cs_rank_has_defect(rank, CS_DEFECT_FILL_TWICE);
+    if (fills_again) cs_padding_revive(&module->padding);
+    if (fills_late || fills_again) CS_TRY(cs_module_fill(module));
     module->is_processed = true;
     return CS_OK;
 }

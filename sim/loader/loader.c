@@ -42,6 +42,12 @@ static enum cs_status copy_patch(const struct cs_load_call *call, const struct c
     return CS_OK;
 }
 
+/* Elements that layerwise takes for loaded: those of the copy, not of what it was narrowed from (L8), and once (L6). */
+static int64_t count_of(const struct cs_rank *rank, const struct cs_view *destination, const struct cs_view *source) {
+    if (cs_rank_has_defect(rank, CS_DEFECT_COUNT_OF_SOURCE)) return cs_view_numel(source);
+    return cs_view_numel(destination) * (cs_rank_has_defect(rank, CS_DEFECT_COUNTED_TWICE) ? 2 : 1);
+}
+
 enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *destination,
                             const struct cs_view *source) {
     struct cs_rank *rank = call->module->rank;
@@ -52,7 +58,7 @@ enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *des
     enum cs_status status = cs_rank_copy(rank, CS_LOG_LOAD, call->loader->name, call->tensor, &to, &from);
     CS_REQUIRE(status == CS_OK, status, "rank %d: %s into %s.%s: %s", rank->index, call->tensor,
                call->module->spec->name, call->param->name, cs_error_text());
-    if (!call->loader->bypasses_counter) call->counted += cs_view_numel(destination);
+    if (!call->loader->bypasses_counter) call->counted += count_of(rank, destination, &call->source);
     return CS_OK;
 }
 
@@ -78,6 +84,9 @@ static enum cs_status tell_policy(struct cs_load_call *call, struct cs_param *pa
                                   bool is_parameter, bool is_registered, const struct cs_region *region) {
     struct cs_module *module = call->module;
     struct cs_rank *rank = module->rank;
+    double value;
+    struct cs_view place = cs_region_view(region, &param->view);
+    CS_TRY(cs_param_padding_value(rank, param, &place, &value));
     struct cs_padding_site site = {
         .padding = &module->padding,
         .device = rank->device,
@@ -87,7 +96,7 @@ static enum cs_status tell_policy(struct cs_load_call *call, struct cs_param *pa
         .view = param->view,
         .n_experts = experts_of(call, &param->view),
         .expert = call->expert,
-        .value = param->padding_value,
+        .value = value,
         .is_parameter = is_parameter,
         .is_registered = is_registered,
         .has_warned = &param->has_warned,
@@ -105,7 +114,10 @@ enum cs_status cs_load_narrowed(struct cs_load_call *call, const int64_t *start,
         first[d] = start[d], extent[d] = length[d];
     }
     if (!call->module->rank->policy->on_narrowed) return CS_OK;
-    if (experts_of(call, view) > 1) first[0] = 0, extent[0] = view->shape[0];
+    const struct cs_rank *rank = call->module->rank;
+    bool has_experts = experts_of(call, view) > 1;
+    if (has_experts && !cs_rank_has_defect(rank, CS_DEFECT_MARK_OF_ONE_EXPERT)) first[0] = 0, extent[0] = view->shape[0];
+    if (has_experts && cs_rank_has_defect(rank, CS_DEFECT_LAST_EXPERT_UNMARKED)) first[0] = 0, extent[0] = view->shape[0] - 1;
     struct cs_region region;
     CS_TRY(cs_region_of_box(&region, view, first, extent));
     const struct cs_slot *slot = cs_module_slot(call->module, call->param->name);
@@ -123,7 +135,8 @@ enum cs_status cs_load_narrowed_in_view(struct cs_load_call *call, const struct 
         bool owns = slot->kind == CS_PARAMETER && slot->param && slot->param->view.storage == view->storage &&
                     view->storage->kind == CS_STORAGE_MEMORY;
         if (!owns) continue;
-        region.offset += view->offset - slot->param->view.offset;
+        if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_VIEW_OFFSET_LOST))
+            region.offset += view->offset - slot->param->view.offset;
         return tell_policy(call, slot->param, slot->name, true, true, &region);
     }
     struct cs_param plain = {.name = call->param->name, .view = *view};
@@ -160,10 +173,25 @@ static enum cs_status narrowed_axis(struct cs_load_call *call, const struct cs_l
     return cs_load_narrowed(call, start, length);
 }
 
+/* Mutant: as many rows as columns are narrowed, or the other way round. */
+static enum cs_status narrow_other_axis(struct cs_load_call *call, const struct cs_load_part *part,
+                                        const int64_t shape[2], int64_t columns) {
+    int64_t rows = columns - shape[1] < part->rows ? columns - shape[1] : part->rows,
+            others = part->rows - shape[0] < columns ? part->rows - shape[0] : columns;
+    if (rows) return narrowed_axis(call, part, part->row + part->rows - rows, rows, part->column, columns);
+    return narrowed_axis(call, part, part->row, shape[0], part->column + columns - others, others);
+}
+
 enum cs_status cs_load_narrow_part(struct cs_load_call *call, const struct cs_load_part *part, const int64_t shape[2]) {
     int64_t columns = columns_of(call, part);
-    CS_TRY(narrowed_axis(call, part, part->row + shape[0], part->rows - shape[0], part->column, columns));
+    const struct cs_rank *rank = call->module->rank;
+    bool is_one = (shape[0] < part->rows) != (shape[1] < columns) && shape[0] && shape[1];
+    if (is_one && call->param->view.ndim > 2 && cs_rank_has_defect(rank, CS_DEFECT_DIMENSIONS_CONFUSED))
+        return narrow_other_axis(call, part, shape, columns);
+    if (!cs_rank_has_defect(rank, CS_DEFECT_ROWS_UNMARKED))
+        CS_TRY(narrowed_axis(call, part, part->row + shape[0], part->rows - shape[0], part->column, columns));
     bool has_narrow_columns = shape[0] && shape[1] < columns; /* a bias has no columns to narrow */
+    if (cs_rank_has_defect(rank, CS_DEFECT_COLUMNS_UNMARKED)) return CS_OK;
     return has_narrow_columns
                ? narrowed_axis(call, part, part->row, shape[0], part->column + shape[1], columns - shape[1])
                : CS_OK;

@@ -69,6 +69,13 @@ static bool is_half(const struct cs_load_call *call, int shard) {
            !(call->module->rank->spec->sizes.options & CS_NOT_GATED);
 }
 
+/* Mutant: [gate; up; padding] instead of [gate; padding; up; padding]: up begins where gate's real rows end, in the
+ * parameter's own unit (scales have one row for a block). */
+static void pad_at_end(const struct cs_load_call *call, int64_t *start) {
+    const struct cs_sizes *sizes = &call->module->rank->spec->sizes;
+    if (sizes->intermediate > 0) *start = *start * sizes->intermediate_u / sizes->intermediate;
+}
+
 struct cs_load_part cs_load_part_of(const struct cs_load_call *call, int64_t expert, int shard) {
     const struct cs_view *view = &call->param->view;
     struct cs_load_part part = {expert, 1, 0, view->shape[1], 0, view->ndim > 2 ? view->shape[2] : 0};
@@ -76,8 +83,17 @@ struct cs_load_part cs_load_part_of(const struct cs_load_call *call, int64_t exp
     bool is_column = call->row->shard_dim == CS_COLUMNS;
     int64_t *start = is_column ? &part.column : &part.row, *extent = is_column ? &part.columns : &part.rows;
     *extent /= 2;
-    *start = shard == CS_UP ? *extent : 0;
+    bool is_second = (shard == CS_UP) != cs_rank_has_defect(call->module->rank, CS_DEFECT_GATE_UP_SWAPPED);
+    *start = is_second ? *extent : 0;
+    if (is_second && cs_rank_has_defect(call->module->rank, CS_DEFECT_GATED_END_PAD)) pad_at_end(call, start);
     return part;
+}
+
+/* Mutant: the padded size of a rank is the stride from one rank's shard to the next; the last ones get little. */
+static int64_t padded_start(const struct cs_rank_spec *rank, int64_t start, int64_t size) {
+    const struct cs_sizes *sizes = &rank->sizes;
+    int64_t padded = sizes->intermediate_u > 0 ? start * sizes->intermediate / sizes->intermediate_u : start;
+    return padded < size ? padded : size;
 }
 
 /* per = size // tp: what does not divide is dropped, silently. */
@@ -86,6 +102,8 @@ static enum cs_status take_share(const struct cs_load_call *call, struct cs_view
     const struct cs_rank_spec *rank = call->module->rank->spec;
     int dim = call->row->shard_dim + 1;
     int64_t size = source->shape[dim], per = size / rank->sizes.tp, start = per * rank->tp_rank;
+    if (cs_rank_has_defect(call->module->rank, CS_DEFECT_SHARD_OF_RANK_0)) start = 0;
+    if (cs_rank_has_defect(call->module->rank, CS_DEFECT_STARTS_AT_PADDED_SIZE)) start = padded_start(rank, start, size);
     return cs_view_narrow(source, dim, start, per < size - start ? per : size - start);
 }
 

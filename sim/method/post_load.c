@@ -75,6 +75,22 @@ static enum cs_status config(struct cs_post_load *run, const struct cs_step *ste
     return hold(run, step, slot->param);
 }
 
+static bool is_reload(const struct cs_post_load *run) {
+    return run->module->rank->allocator.phase == CS_PHASE_RELOAD;
+}
+
+/* Whether a step is left out of a reload's post-load: what was converted once is taken for converted for ever (V6), or
+ * scales that weights belong to stay as they were (V4). */
+static bool is_left_out(const struct cs_post_load *run, const struct cs_step *step) {
+    const struct cs_rank *rank = run->module->rank;
+    if (!rank->defects || !is_reload(run)) return false;
+    bool is_cast = step->kind == CS_STEP_CAST && cs_rank_has_defect(rank, CS_DEFECT_CONVERSION_LATCHED);
+    bool is_scale = step->kind == CS_STEP_RELAYOUT && strstr(step->param, "scale") &&
+                    cs_rank_has_defect(rank, CS_DEFECT_SCALE_NOT_RELAID);
+    bool is_constant = step->kind == CS_STEP_CONSTANT && cs_rank_has_defect(rank, CS_DEFECT_CONSTANT_NOT_REMADE);
+    return is_cast || is_scale || is_constant;
+}
+
 static enum cs_status constant(struct cs_post_load *run, const struct cs_step *step) {
     struct cs_rank *rank = run->module->rank;
     struct cs_param *param = cs_param_new(rank, step->param, NULL);
@@ -86,7 +102,8 @@ static enum cs_status constant(struct cs_post_load *run, const struct cs_step *s
     uint64_t bits;
     CS_TRY(cs_dtype_encode(CS_F32, (double)step->value, &bits));
     struct cs_fill fill = {.view = param->view, .bits = bits};
-    CS_TRY(cs_device_fill(rank->device, &fill, 1));
+    bool is_forgotten = is_reload(run) && cs_rank_has_defect(rank, CS_DEFECT_CONSTANT_NOT_WRITTEN);
+    CS_TRY(cs_device_fill(rank->device, &fill, is_forgotten ? 0 : 1));
     cs_log_note(rank->log,
                 &(struct cs_log_entry){
                     .kind = CS_LOG_INIT, .who = "experts object", .what = step->param, .destination = param->view});
@@ -126,6 +143,7 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
     };
     for (size_t i = 0; i < n; i++) {
         const struct cs_step *step = &steps[i];
+        if (is_left_out(run, step)) continue;
         if (step->kind != CS_STEP_GUARD)
             CS_TRY(run_step[step->kind](run, step));
         else if ((run->facts & step->when) != step->when || run->facts & step->unless)
@@ -151,7 +169,7 @@ static struct cs_post_load run_of(struct cs_module *module) {
     return run;
 }
 
-enum cs_status cs_post_load(struct cs_module *module) {
+static enum cs_status run_once(struct cs_module *module) {
     const struct cs_backend *backend = module->spec->backend;
     if (!backend) return CS_OK;
     CS_REQUIRE(backend->steps || !backend->upstream, CS_UNSUPPORTED,
@@ -161,4 +179,12 @@ enum cs_status cs_post_load(struct cs_module *module) {
     if (!method || !method->builds_once) module->n_sides = 0; /* config and experts objects are built anew */
     struct cs_post_load run = run_of(module);
     return cs_steps_run(&run, backend->steps, backend->n_steps ? *backend->n_steps : 0);
+}
+
+enum cs_status cs_post_load(struct cs_module *module) {
+    const struct cs_rank *rank = module->rank;
+    bool is_mutant = rank->defects && rank->allocator.phase == CS_PHASE_RELOAD;
+    if (is_mutant && cs_rank_has_defect(rank, CS_DEFECT_NO_POST_LOAD)) return CS_OK;
+    CS_TRY(run_once(module));
+    return is_mutant && cs_rank_has_defect(rank, CS_DEFECT_POST_LOAD_TWICE) ? run_once(module) : CS_OK;
 }

@@ -275,6 +275,11 @@ enum cs_status cs_module_register(struct cs_module *module, const char *name, en
                                   struct cs_param *param);
 enum cs_status cs_module_hold(struct cs_module *module, const char *path, struct cs_param *param);
 
+/* What a loader records as the value of the parameter's padding: what creation decided, unless a mutant knows better.
+ * `place`: an element of the padding. */
+enum cs_status cs_param_padding_value(const struct cs_rank *rank, const struct cs_param *param,
+                                      const struct cs_view *place, double *value);
+
 /* Runs the policy's part before post-load, for one module. */
 enum cs_status cs_module_fill(struct cs_module *module);
 

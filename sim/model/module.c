@@ -58,7 +58,7 @@ static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *modu
 
 enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, const struct cs_module_spec *spec,
                                 bool on_meta) {
-    *module = (struct cs_module){.rank = rank, .spec = spec, .padding = {.arena = rank->arena}};
+    *module = (struct cs_module){.rank = rank, .spec = spec, .padding = {.arena = rank->arena, .defects = rank->defects}};
     for (size_t i = 0; i < spec->n_tensors; i++) CS_TRY(create_tensor(rank, module, &spec->tensors[i], on_meta));
     return CS_OK;
 }
@@ -90,7 +90,7 @@ static void trace_fill(struct cs_module *module) {
 
 enum cs_status cs_module_fill(struct cs_module *module) {
     struct cs_rank *rank = module->rank;
-    if (!rank->policy->before_post_load) return CS_OK;
+    if (!rank->policy->before_post_load || cs_rank_has_defect(rank, CS_DEFECT_NO_FILL)) return CS_OK;
     trace_fill(module);
     return rank->policy->before_post_load(&module->padding, find_parameter, module, rank->device, rank->stats);
 }

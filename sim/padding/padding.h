@@ -10,6 +10,7 @@
 #define CS_PADDING_H
 
 #include "sim/device/device.h"
+#include "sim/mutant/mutant.h"
 
 struct cs_region {
     int64_t offset; /* elements from the parameter's first element */
@@ -37,6 +38,7 @@ struct cs_padding {
     size_t n_records, capacity;
     struct cs_padding_record *records;
     struct cs_arena *arena; /* the session's */
+    cs_defect_set defects;  /* the rank's */
 };
 
 struct cs_fill_stats {
@@ -74,6 +76,9 @@ typedef bool cs_padding_lookup(void *context, const char *name, struct cs_view *
  */
 enum cs_status cs_padding_fill(struct cs_padding *padding, cs_padding_lookup *lookup, void *context,
                                const struct cs_device *device, struct cs_fill_stats *stats);
+
+/* What was filled last counts as recorded anew: mutants fill it again. */
+void cs_padding_revive(struct cs_padding *padding);
 
 /* ---- policies (R3). An empty slot does nothing. ---- */
 

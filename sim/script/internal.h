@@ -39,10 +39,14 @@ struct cs_script {
     const struct cs_setting *settings;
     const struct cs_declared *declared; /* NULL: nothing is declared */
     struct cs_script_file *files;
-    const struct cs_scenario *result;
+    size_t n_results;
+    const struct cs_scenario **results; /* what the file returned */
 };
 
-/* As cs_script_load_set, without cs_scenario_check. */
+/* As cs_script_load_all, without cs_scenario_check. */
+enum cs_status cs_script_parse_all(const char *path, const struct cs_setting *settings, size_t n_settings,
+                                   struct cs_arena *arena, struct cs_script_list *list);
+/* The first of them. */
 enum cs_status cs_script_parse(const char *path, const struct cs_setting *settings, size_t n_settings,
                                struct cs_arena *arena, struct cs_scenario *scenario);
 

@@ -9,6 +9,7 @@
 #include "sim/script/internal.h"
 
 enum {
+    MOST_SCENARIOS = 64, /* of one file */
     HOOK_EVERY = 1000,   /* instructions between two looks at the budget */
     BYTES_PER_WORK = 16, /* memory that costs as much as one instruction */
     BLOCK_WORK = 8,      /* what a new block costs beside its size */
@@ -196,19 +197,52 @@ void cs_script_push_file(lua_State *L, const char *name, const char *path) {
 
 /* ---- running ---- */
 
+#define RETURN_SCENARIO "expected \"return cs.scenario { … }\""
+
+static const struct cs_scenario *scenario_at(lua_State *L, const char *where) {
+    const struct cs_scenario *scenario = cs_object_test(L, -1, CS_OBJECT_SCENARIO);
+    if (scenario) return scenario;
+    const char *kind = cs_object_kind(L, -1);
+    luaL_error(L, "%s: the file returned %s%s, " RETURN_SCENARIO, cs_script_of(L)->path, where,
+               lua_isnil(L, -1) ? "nothing"
+               : kind           ? kind
+                                : luaL_typename(L, -1));
+    return NULL;
+}
+
+static void take_list(lua_State *L, struct cs_script *script) {
+    size_t n = lua_rawlen(L, -1);
+    if (n == 0 || n > MOST_SCENARIOS)
+        luaL_error(L, "%s: the file returned a list of %d scenarios, expected 1 to %d", script->path, (int)n,
+                   MOST_SCENARIOS);
+    script->results = CS_SCRIPT_NEW(L, const struct cs_scenario *, n);
+    for (size_t i = 0; i < n; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        script->results[i] = scenario_at(L, "a list with ");
+        lua_pop(L, 1);
+        for (size_t j = 0; j < i; j++)
+            if (cs_text_equal(script->results[i]->name, script->results[j]->name))
+                luaL_error(L, "%s: the file returned two scenarios of the name \"%s\"", script->path,
+                           script->results[i]->name);
+    }
+    script->n_results = n;
+}
+
 static int run_file(lua_State *L) {
     struct cs_script *script = cs_script_of(L);
     cs_sandbox_open(L);
     cs_bindings_open(L);
     cs_script_push_file(L, NULL, script->path);
     lua_call(L, 0, 1);
-    script->result = cs_object_test(L, -1, CS_OBJECT_SCENARIO);
-    if (script->result) return 0;
-    const char *kind = cs_object_kind(L, -1);
-    return luaL_error(L, "%s: the file returned %s, expected \"return cs.scenario { … }\"", script->path,
-                      lua_isnil(L, -1) ? "nothing"
-                      : kind           ? kind
-                                       : luaL_typename(L, -1));
+    bool is_list = lua_istable(L, -1) && lua_rawlen(L, -1) > 0;
+    if (is_list) {
+        take_list(L, script);
+        return 0;
+    }
+    script->results = CS_SCRIPT_NEW(L, const struct cs_scenario *, 1);
+    script->results[0] = scenario_at(L, "");
+    script->n_results = 1;
+    return 0;
 }
 
 /* Lua cuts file names in its own messages to 59 bytes, keeping the end: puts the whole name back. */
@@ -251,14 +285,20 @@ static enum cs_status check_settings(const struct cs_script *script) {
     return CS_OK;
 }
 
-static void take_result(const struct cs_script *script, struct cs_scenario *scenario) {
-    *scenario = *script->result;
-    scenario->n_declared = script->n_declared;
-    scenario->declared = script->declared;
+static enum cs_status take_results(const struct cs_script *script, struct cs_script_list *list) {
+    list->items = CS_NEW_ARRAY(script->arena, struct cs_scenario, script->n_results);
+    CS_REQUIRE(list->items, CS_NO_MEMORY, "%s: out of memory", script->path);
+    list->n = script->n_results;
+    for (size_t i = 0; i < list->n; i++) {
+        list->items[i] = *script->results[i];
+        list->items[i].n_declared = script->n_declared;
+        list->items[i].declared = script->declared;
+    }
+    return CS_OK;
 }
 
-enum cs_status cs_script_parse(const char *path, const struct cs_setting *settings, size_t n_settings,
-                               struct cs_arena *arena, struct cs_scenario *scenario) {
+enum cs_status cs_script_parse_all(const char *path, const struct cs_setting *settings, size_t n_settings,
+                                   struct cs_arena *arena, struct cs_script_list *list) {
     CS_TRY(check_file(path));
     struct cs_script script = {
         .path = cs_arena_text(arena, path), .arena = arena, .n_settings = n_settings, .settings = settings};
@@ -272,15 +312,32 @@ enum cs_status cs_script_parse(const char *path, const struct cs_setting *settin
     lua_pushcfunction(L, run_file);
     enum cs_status status = status_of(&script, lua_pcall(L, 0, 0, 0));
     if (status == CS_OK) status = check_settings(&script);
-    if (status == CS_OK) take_result(&script, scenario);
+    if (status == CS_OK) status = take_results(&script, list);
     lua_close(L);
     return status;
 }
 
+enum cs_status cs_script_parse(const char *path, const struct cs_setting *settings, size_t n_settings,
+                               struct cs_arena *arena, struct cs_scenario *scenario) {
+    struct cs_script_list list;
+    CS_TRY(cs_script_parse_all(path, settings, n_settings, arena, &list));
+    *scenario = list.items[0];
+    return CS_OK;
+}
+
+enum cs_status cs_script_load_all(const char *path, const struct cs_setting *settings, size_t n_settings,
+                                  struct cs_arena *arena, struct cs_script_list *list) {
+    CS_TRY(cs_script_parse_all(path, settings, n_settings, arena, list));
+    for (size_t i = 0; i < list->n; i++) CS_TRY(cs_scenario_check(&list->items[i]));
+    return CS_OK;
+}
+
 enum cs_status cs_script_load_set(const char *path, const struct cs_setting *settings, size_t n_settings,
                                   struct cs_arena *arena, struct cs_scenario *scenario) {
-    CS_TRY(cs_script_parse(path, settings, n_settings, arena, scenario));
-    return cs_scenario_check(scenario);
+    struct cs_script_list list;
+    CS_TRY(cs_script_load_all(path, settings, n_settings, arena, &list));
+    *scenario = list.items[0];
+    return CS_OK;
 }
 
 enum cs_status cs_script_load(const char *path, struct cs_arena *arena, struct cs_scenario *scenario) {

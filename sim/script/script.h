@@ -1,4 +1,4 @@
-/* Lua 5.4 scenarios: a file returns one scenario, a plain description that outlives the Lua state.
+/* Lua 5.4 scenarios: a file returns a scenario or a list of them, plain descriptions that outlive the Lua state.
  *
  * The sandbox has no files, no clocks, no randomness (`pairs` goes by key) and no coroutines; `require
  * "models.gpt_oss"` finds models/gpt_oss.lua beside the scenario or in a parent folder up to the one named scenarios.
@@ -25,6 +25,15 @@ struct cs_setting {
  * them, or wants another type or range. */
 enum cs_status cs_script_load_set(const char *path, const struct cs_setting *settings, size_t n_settings,
                                   struct cs_arena *arena, struct cs_scenario *scenario);
+
+/* All scenarios of a file: it returns one, or a list of some that have different names. */
+struct cs_script_list {
+    size_t n;
+    struct cs_scenario *items;
+};
+/* As cs_script_load_set, which takes the first. */
+enum cs_status cs_script_load_all(const char *path, const struct cs_setting *settings, size_t n_settings,
+                                  struct cs_arena *arena, struct cs_script_list *list);
 /* "an integer from 1 to 128", in `buffer`. */
 const char *cs_declared_type(const struct cs_declared *option, char *buffer, size_t size);
 
