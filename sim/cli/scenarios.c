@@ -150,8 +150,7 @@ static enum cs_status add_script(const struct cs_path *path, const struct cs_sel
             scenarios->n_left_out++;
             continue;
         }
-        if (settings->n && !set.n)
-            CS_TRY(cs_script_load_all(path->text, settings->items, settings->n, arena, &set));
+        if (settings->n && !set.n) CS_TRY(cs_script_load_all(path->text, settings->items, settings->n, arena, &set));
         CS_REQUIRE(!set.n || set.n == list.n, CS_BAD_SCRIPT, "%s: --set changes how many scenarios the file returns",
                    path->text);
         CS_TRY(add_scenario(scenarios, set.n ? &set.items[i] : &list.items[i], arena));
@@ -162,8 +161,7 @@ static enum cs_status add_script(const struct cs_path *path, const struct cs_sel
 enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_selection *selection,
                                  const struct cs_settings *settings, struct cs_arena *arena,
                                  struct cs_scenarios *scenarios) {
-    for (size_t i = 0; i < paths->n; i++)
-        CS_TRY(add_script(&paths->items[i], selection, settings, arena, scenarios));
+    for (size_t i = 0; i < paths->n; i++) CS_TRY(add_script(&paths->items[i], selection, settings, arena, scenarios));
     return CS_OK;
 }
 

@@ -104,8 +104,8 @@ static enum cs_status zeros_like(struct cs_load_call *call, struct cs_view *sour
 
 static enum cs_status slice(struct cs_load_call *call, struct cs_view *source, bool by_blocks) {
     if (call->row->shard_dim >= 0) return (by_blocks ? slice_blocks : slice_padded)(call, source);
-    bool adds_bias = call->module->rank->spec->tp_rank == 0 ||
-                     cs_rank_has_defect(call->module->rank, CS_DEFECT_BIAS_ON_EVERY_RANK);
+    bool adds_bias =
+        call->module->rank->spec->tp_rank == 0 || cs_rank_has_defect(call->module->rank, CS_DEFECT_BIAS_ON_EVERY_RANK);
     return adds_bias ? CS_OK : zeros_like(call, source);
 }
 

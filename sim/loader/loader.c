@@ -116,8 +116,10 @@ enum cs_status cs_load_narrowed(struct cs_load_call *call, const int64_t *start,
     if (!call->module->rank->policy->on_narrowed) return CS_OK;
     const struct cs_rank *rank = call->module->rank;
     bool has_experts = experts_of(call, view) > 1;
-    if (has_experts && !cs_rank_has_defect(rank, CS_DEFECT_MARK_OF_ONE_EXPERT)) first[0] = 0, extent[0] = view->shape[0];
-    if (has_experts && cs_rank_has_defect(rank, CS_DEFECT_LAST_EXPERT_UNMARKED)) first[0] = 0, extent[0] = view->shape[0] - 1;
+    if (has_experts && !cs_rank_has_defect(rank, CS_DEFECT_MARK_OF_ONE_EXPERT))
+        first[0] = 0, extent[0] = view->shape[0];
+    if (has_experts && cs_rank_has_defect(rank, CS_DEFECT_LAST_EXPERT_UNMARKED))
+        first[0] = 0, extent[0] = view->shape[0] - 1;
     struct cs_region region;
     CS_TRY(cs_region_of_box(&region, view, first, extent));
     const struct cs_slot *slot = cs_module_slot(call->module, call->param->name);

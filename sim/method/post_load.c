@@ -75,9 +75,7 @@ static enum cs_status config(struct cs_post_load *run, const struct cs_step *ste
     return hold(run, step, slot->param);
 }
 
-static bool is_reload(const struct cs_post_load *run) {
-    return run->module->rank->allocator.phase == CS_PHASE_RELOAD;
-}
+static bool is_reload(const struct cs_post_load *run) { return run->module->rank->allocator.phase == CS_PHASE_RELOAD; }
 
 /* Whether a step is left out of a reload's post-load: what was converted once is taken for converted for ever (V6), or
  * scales that weights belong to stay as they were (V4). */

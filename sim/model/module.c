@@ -58,7 +58,8 @@ static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *modu
 
 enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, const struct cs_module_spec *spec,
                                 bool on_meta) {
-    *module = (struct cs_module){.rank = rank, .spec = spec, .padding = {.arena = rank->arena, .defects = rank->defects}};
+    *module =
+        (struct cs_module){.rank = rank, .spec = spec, .padding = {.arena = rank->arena, .defects = rank->defects}};
     for (size_t i = 0; i < spec->n_tensors; i++) CS_TRY(create_tensor(rank, module, &spec->tensors[i], on_meta));
     return CS_OK;
 }

@@ -20,7 +20,8 @@ enum cs_status cs_param_padding_value(const struct cs_rank *rank, const struct c
     if (!rank->defects || !spec) return CS_OK;
     bool is_floating = cs_dtype_is_floating(spec->dtype);
     if (cs_rank_has_defect(rank, CS_DEFECT_VALUE_ALWAYS_ZERO)) *value = 0;
-    if (cs_rank_has_defect(rank, CS_DEFECT_VALUE_FROM_NAME)) *value = is_floating && strstr(param->name, "scale") ? 1 : 0;
+    if (cs_rank_has_defect(rank, CS_DEFECT_VALUE_FROM_NAME))
+        *value = is_floating && strstr(param->name, "scale") ? 1 : 0;
     if (cs_rank_has_defect(rank, CS_DEFECT_VALUE_OF_INTEGER_ONES) && !is_floating && spec->init == CS_INIT_ONES)
         *value = 1;
     if (cs_rank_has_defect(rank, CS_DEFECT_VALUE_NOT_EXPLICIT) && spec->has_padding_value) {

@@ -124,8 +124,7 @@ static enum cs_status collect(const struct cs_padding *padding, cs_padding_looku
 enum cs_status cs_padding_fill(struct cs_padding *padding, cs_padding_lookup *lookup, void *context,
                                const struct cs_device *device, struct cs_fill_stats *stats) {
     size_t most = 0;
-    for (size_t i = 0; i < padding->n_records; i++)
-        most += n_regions_of(padding, &padding->records[i]);
+    for (size_t i = 0; i < padding->n_records; i++) most += n_regions_of(padding, &padding->records[i]);
     if (!most) { /* nothing since the last fill; a load that marked nothing still drops older records */
         end_load(padding);
         return CS_OK;
