@@ -8,8 +8,8 @@
 ---@alias cs.Loader "default"|"fused_3d"|"fused_3d_transposed"|"gpt_oss_bf16_combined"|"gpt_oss_bf16_streamed"|"gpt_oss_combined"|"gpt_oss_quark_fp8"|"gpt_oss_quark_mx"|"gpt_oss_quark_mx_combined"|"gpt_oss_streamed"|"llama4"|"per_expert"|"per_expert_awq"|"per_expert_ct_wna16"|"per_expert_fp8_block"|"per_expert_fp8_channel"|"per_expert_fp8_tensor"|"per_expert_fp8_tensor_ct"|"per_expert_gate_up"|"per_expert_gptq"|"per_expert_mxfp4"|"per_expert_mxfp4_ct"|"per_expert_mxfp8"|"per_expert_nvfp4_ct"|"per_expert_nvfp4_modelopt"|"per_expert_quark_fp8_block"|"per_expert_quark_fp8_channel"|"per_expert_quark_mx"|"toy"
 ---@alias cs.Method "awq"|"ct_wna16"|"fp8_block"|"fp8_channel"|"fp8_tensor"|"fp8_tensor_ct"|"fp8_tensor_modelopt"|"gpt_oss_mxfp4"|"gptq"|"mxfp4"|"mxfp4_ct"|"mxfp8_modelopt"|"nvfp4_ct"|"nvfp4_modelopt"|"online_fp8_block"|"online_fp8_channel"|"online_fp8_tensor"|"online_mxfp4"|"online_mxfp8"|"quark_fp8_block"|"quark_fp8_channel"|"quark_fp8_gpt_oss"|"quark_fp8_tensor"|"quark_mx"|"unquantized"
 ---@alias cs.Policy "none"|"zero_materialized"|"zero_in_loader"|"record_and_fill"
----@alias cs.ReloadDriver "direct"|"layerwise"
----@alias cs.StartDriver "cold_start"|"meta_build"
+---@alias cs.ReloadDriver "direct"|"direct_unprocessed"|"kernel_format"|"layerwise"|"load_plan"|"raw"|"raw_post_load"|"raw_post_load_per_bucket"
+---@alias cs.StartDriver "cold_start"|"dummy_start"|"meta_build"
 
 ---@class cs.Step
 
@@ -118,8 +118,8 @@
 ---@field post_load_while_loading? boolean `true`: post-load runs as soon as every tensor arrived; default: `false`
 
 ---@class cs.ColdStart
----@field checkpoint string name of a checkpoint
----@field driver? cs.StartDriver `"meta_build"`: built on the meta device, tensors of a finished server attached; default: `"cold_start"`
+---@field checkpoint? string name of a checkpoint; `"dummy_start"` has none
+---@field driver? cs.StartDriver `"meta_build"`: built on the meta device, tensors of a finished server attached; `"dummy_start"`: random numbers; default: `"cold_start"`
 ---@field loader? cs.Loader another loader than the scenario's
 
 ---@class cs.Against
@@ -139,11 +139,13 @@
 ---@field missing? integer checkpoint tensors of the last load that were expected and not sent
 ---@field duplicate? integer checkpoint tensors of the last load that were consumed twice
 ---@field excess? integer checkpoint tensors of the last load that no loader consumed
+---@field source_differ? integer checkpoint tensors of the last load that a loader changed in the sender's memory; seen in buckets
 ---@field fill_calls? integer device calls of the padding policy in the last load
 ---@field fill_regions? integer regions that it filled
 ---@field fill_bytes? integer bytes that it filled
 ---@field fill_skipped? integer recorded parameters whose layout no longer matched, so that their padding was not filled
 ---@field warnings? integer padded writes into parameters that are not registered
+---@field buffered_bytes? integer bytes of checkpoint tensors that buffered loader calls held at one time, at most, on any rank
 ---@field values? table<string, number[]> what parameters of a toy hold, row by row; beside counts or alone
 ---@field against? cs.Against compare with a cold start under another policy; beside counts or policies
 ---@field none? cs.Expectation|cs.Expected under this policy, instead of counts
@@ -155,8 +157,17 @@
 ---@field driver cs.ReloadDriver how the checkpoint comes in: `coldstart list drivers`
 ---@field checkpoint string name of a checkpoint
 ---@field loader? cs.Loader another loader than the scenario's
----@field order? "file"|"shuffled" order of arrival; shuffled: from the seed; default: `"file"`
+---@field order? "file"|"shuffled"|"reversed"|integer[] order of arrival; shuffled: from the seed; a list: positions in the file's order, from 1; default: `"file"`
+---@field only? string[] patterns: nothing but tensors that match is sent; `{}`: an empty load
 ---@field omit? string[] patterns of checkpoint tensors that are not sent; `*` matches any run of characters; default: `{}`
+---@field duplicate? string[] patterns of tensors that are sent twice, one right after the other; default: `{}`
+---@field unknown? string[] names that the model does not know, sent too; default: `{}`
+---@field unknown_at? integer after how many tensors they are sent (0 to 2147483647); default: `0`
+---@field stop_after? integer after so many tensors the sender is gone: nothing is finished, nothing rolled back
+---@field bucket? integer|string tensors travel in buckets of so many, or of at most so many bytes: `"64MiB"`
+---@field buffer? "own"|"shared" memory of buckets; shared: each bucket overwrites the one before, whoever still reads it; default: `"own"`
+---@field pieces? integer trainer shards of each tensor's first dimension, which arrive apart (1 to 1024); default: `1`
+---@field replay_records? boolean driver `load_plan`: padding is filled by the records of the load before; default: `false`
 
 cs = {}
 
@@ -271,4 +282,11 @@ function s:expect(expectation) end
 ---loads another checkpoint into the running server
 ---@param fields cs.Reload
 function s:reload(fields) end
+
+---gives the memory of weights back; level 1 keeps their bytes on the host, level 2 only those of buffers
+---@param level integer
+function s:sleep(level) end
+
+---maps the memory again at the same addresses; after level 2 it holds anything
+function s:wake() end
 

@@ -182,15 +182,24 @@ static bool expects_refusal(const struct audit *audit, const struct cs_op *op) {
     return cs_expected_for(op, audit->options->policy)->is_refused;
 }
 
+static bool is_load(const struct cs_op *op) { return op->kind == CS_OP_COLD_START || op->kind == CS_OP_RELOAD; }
+
+/* A start with random numbers names none. */
+static void note_checkpoint(struct audit *audit, const struct cs_op *op) {
+    if (op->checkpoint) audit->checkpoint = op->checkpoint;
+}
+
 /* Which cold starts the expectations need, and how many modules all passes load. */
 static enum cs_status plan_passes(struct audit *audit) {
     int64_t n_servers = 0;
     for (size_t i = 0; i < audit->scenario->n_ops; i++) {
         const struct cs_op *op = &audit->scenario->ops[i];
-        if (op->kind != CS_OP_EXPECT)
-            audit->checkpoint = op->checkpoint, n_servers += 2; /* the plan, and over other garbage */
-        else if (!expects_refusal(audit, op))
+        if (is_load(op)) {
+            note_checkpoint(audit, op);
+            n_servers += 2; /* the plan, and over other garbage */
+        } else if (op->kind == CS_OP_EXPECT && !expects_refusal(audit, op)) {
             CS_TRY(note_cold(audit, cold_policy_of(audit, op)));
+        }
     }
     for (const struct cold *cold = audit->colds; cold; cold = cold->next) n_servers += 2;
     size_t n_ranks = audit->scenario->has_only_rank ? 1 : audit->live.model.n_ranks;
@@ -250,7 +259,7 @@ static const struct cs_expected *judged_by(const struct audit *audit, const stru
 /* A reload that raises is a verdict. So is a start, when the scenario expects it; else it is a mistake of whoever wrote
  * the scenario. */
 static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
-    audit->checkpoint = op->checkpoint;
+    note_checkpoint(audit, op);
     bool is_start = op->kind == CS_OP_COLD_START;
     enum cs_status status = cs_session_run(&audit->live, op);
     if (status == CS_OK) return is_start ? cs_state_capture(&audit->live, false, &audit->own_cold) : CS_OK;
@@ -274,6 +283,13 @@ static enum cs_status judge_refusal(struct audit *audit, const struct cs_op *op,
                                         cs_expected_text(expected, audit->arena), audit->refusal));
 }
 
+static int64_t buffered_bytes(const struct cs_session *session) {
+    size_t most = 0;
+    for (size_t r = 0; r < session->n_ranks; r++)
+        if (session->ranks[r].buffered_peak > most) most = session->ranks[r].buffered_peak;
+    return (int64_t)most;
+}
+
 static void note_load(struct audit *audit) {
     struct cs_verdict *verdict = audit->verdict;
     const struct cs_session *session = &audit->live;
@@ -281,10 +297,16 @@ static void note_load(struct audit *audit) {
         enum cs_count count;
         int64_t value;
     } counts[] = {
-        {CS_COUNT_missing, session->accounting.missing}, {CS_COUNT_duplicate, session->accounting.duplicate},
-        {CS_COUNT_excess, session->accounting.excess},   {CS_COUNT_fill_calls, session->fill.calls},
-        {CS_COUNT_fill_regions, session->fill.regions},  {CS_COUNT_fill_bytes, session->fill.bytes},
-        {CS_COUNT_fill_skipped, session->fill.skipped},  {CS_COUNT_warnings, session->fill.warnings},
+        {CS_COUNT_missing, session->accounting.missing},
+        {CS_COUNT_duplicate, session->accounting.duplicate},
+        {CS_COUNT_excess, session->accounting.excess},
+        {CS_COUNT_fill_calls, session->fill.calls},
+        {CS_COUNT_fill_regions, session->fill.regions},
+        {CS_COUNT_fill_bytes, session->fill.bytes},
+        {CS_COUNT_fill_skipped, session->fill.skipped},
+        {CS_COUNT_warnings, session->fill.warnings},
+        {CS_COUNT_buffered_bytes, buffered_bytes(session)},
+        {CS_COUNT_source_differ, (int64_t)session->accounting.n_changed},
     };
     for (size_t i = 0; i < CS_COUNT(counts); i++) verdict->count[counts[i].count] = counts[i].value;
     verdict->not_simulated = session->accounting.not_simulated;

@@ -1,9 +1,10 @@
-/* A fresh server: create_weights, load, fill, post-load; and the same for a server that was built on the meta device
- * and then given a finished server's tensors (weight cache). */
+/* A fresh server: create_weights, load, fill, post-load; the same for a server that was built on the meta device and
+ * then given a finished server's tensors (weight cache); and one that starts with random numbers. */
 #include "sim/driver/drivers.h"
 
 static enum cs_status begin(struct cs_rank *rank) {
     rank->allocator.phase = CS_PHASE_COLD;
+    rank->mark_roots = cs_drivers_mark_roots;
     for (size_t m = 0; m < rank->n_modules; m++)
         CS_TRY(cs_module_create(rank, &rank->modules[m], &rank->spec->modules[m], false));
     return CS_OK;
@@ -58,9 +59,43 @@ static enum cs_status finish_on_meta(struct cs_rank *rank) {
     return CS_OK;
 }
 
+/* No loader runs, so nothing is recorded and nothing filled: random numbers stand in the padding too. Integers stay as
+ * they were created. Source: vllm model_loader/weight_utils.py, initialize_dummy_weights. */
+static enum cs_status fill_with_dummies(struct cs_module *module) {
+    struct cs_rank *rank = module->rank;
+    for (size_t i = 0; i < module->n_slots; i++) {
+        const struct cs_slot *slot = &module->slots[i];
+        bool is_filled = slot->kind == CS_PARAMETER && cs_dtype_is_floating(slot->param->view.dtype);
+        if (!is_filled) continue;
+        const struct cs_content content = {
+            .kind = CS_CONTENT_HASH,
+            .as = slot->param->view.dtype,
+            .key = cs_stream_key(rank->allocator.key, "dummy", slot->param->view.storage->id)};
+        struct cs_view source = slot->param->view;
+        source.offset = 0;
+        CS_TRY(cs_view_make(&source, NULL, source.dtype, source.ndim, source.shape));
+        CS_TRY(cs_allocate_kind(&rank->allocator, CS_STORAGE_SYNTHETIC, cs_view_span_bytes(&source), &content, NULL,
+                                "dummy numbers", &source.storage));
+        CS_TRY(cs_rank_copy(rank, CS_LOG_INIT, "dummy loader", slot->name, &slot->param->view, &source));
+    }
+    return CS_OK;
+}
+
+static enum cs_status finish_with_dummies(struct cs_rank *rank) {
+    for (size_t m = 0; m < rank->n_modules; m++) {
+        CS_TRY(materialize_module(&rank->modules[m]));
+        CS_TRY(fill_with_dummies(&rank->modules[m]));
+    }
+    return finish(rank);
+}
+
 /* clang-format off */
 const struct cs_driver cs_driver_cold_start = {
     .name = "cold_start", .text = "a fresh server: create weights, load, fill, post-load", .is_start = true, .begin = begin, .load = load, .finish = finish,
+};
+const struct cs_driver cs_driver_dummy_start = {
+    .name = "dummy_start", .text = "random numbers instead of a checkpoint: the first real load is a reload", .is_start = true,
+    .takes = CS_TAKES_NOTHING, .begin = begin, .finish = finish_with_dummies,
 };
 const struct cs_driver cs_driver_meta_build = {
     .name = "meta_build", .text = "a server built on the meta device, tensors of a finished one attached", .is_start = true,

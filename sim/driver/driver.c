@@ -1,14 +1,30 @@
-#include "sim/driver/drivers.h"
+#include "sim/driver/layers.h"
 
 /* Sorted by name. */
-const struct cs_driver *const cs_drivers[] = {&cs_driver_cold_start, &cs_driver_direct, &cs_driver_layerwise,
-                                              &cs_driver_meta_build};
+const struct cs_driver *const cs_drivers[] = {
+    &cs_driver_cold_start,
+    &cs_driver_direct,
+    &cs_driver_direct_unprocessed,
+    &cs_driver_dummy_start,
+    &cs_driver_kernel_format,
+    &cs_driver_layerwise,
+    &cs_driver_load_plan,
+    &cs_driver_meta_build,
+    &cs_driver_raw,
+    &cs_driver_raw_post_load,
+    &cs_driver_raw_post_load_per_bucket,
+};
 const size_t cs_n_drivers = CS_COUNT(cs_drivers);
 
 const struct cs_driver *cs_driver_by_name(const char *name) {
     for (size_t i = 0; i < cs_n_drivers; i++)
         if (cs_text_equal(cs_drivers[i]->name, name)) return cs_drivers[i];
     return NULL;
+}
+
+void cs_drivers_mark_roots(const struct cs_rank *rank) {
+    cs_layers_mark_roots(rank);
+    cs_hosted_mark_roots(rank);
 }
 
 enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param) {

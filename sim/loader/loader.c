@@ -53,6 +53,7 @@ enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *des
     struct cs_rank *rank = call->module->rank;
     struct cs_view to = *destination, from = *source;
     CS_TRY(read_as_bytes(call, &to, &from));
+    if (call->record && to.storage->kind == CS_STORAGE_META) CS_TRY(call->record(call, &to, &from));
     bool is_patched = call->is_patch && to.storage->kind == CS_STORAGE_MEMORY;
     if (is_patched) return copy_patch(call, &to, &from);
     enum cs_status status = cs_rank_copy(rank, CS_LOG_LOAD, call->loader->name, call->tensor, &to, &from);

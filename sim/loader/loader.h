@@ -62,9 +62,14 @@ struct cs_load_call {
     struct cs_view source; /* whole checkpoint tensor; its storage may be changed (zero_ of an incoming bias) */
     int64_t expert;        /* local id, or -1: all */
     bool is_dropped;       /* out: the driver took no notice of the call */
-    bool is_patch;         /* elements of the source that are NaN leave the parameter's as they are */
-    int64_t counted;       /* out: elements that copies wrote, as layerwise counts them */
-    int64_t n_calls;       /* out: calls of upstream's weight loader */
+    bool keeps_parameters; /* the model looked this parameter up before the load began */
+    int64_t run;           /* calls of one run: the model did not leave the module between them */
+    /* For a call on meta: told of every copy. NULL: nobody asks. */
+    enum cs_status (*record)(struct cs_load_call *call, const struct cs_view *destination,
+                             const struct cs_view *source);
+    bool is_patch;   /* elements of the source that are NaN leave the parameter's as they are */
+    int64_t counted; /* out: elements that copies wrote, as layerwise counts them */
+    int64_t n_calls; /* out: calls of upstream's weight loader */
 };
 
 struct cs_loader {
@@ -77,6 +82,7 @@ struct cs_loader {
                               old values (found: F13) */
     bool keeps_parameters; /* the model looked its parameters up once: what comes after a layer was processed is lost
                               (found: F4) */
+    bool keeps_in_run;     /* the same, but for one run of the module's tensors only (AutoWeightsLoader) */
 };
 
 /* Runs call->loader on call->param as it is now. */

@@ -7,7 +7,7 @@ static enum cs_status load_whole(struct cs_load_call *call) {
 }
 
 const struct cs_loader cs_loader_default = {
-    .name = "default", .text = "copies a tensor whole", .load = load_whole, .keeps_parameters = true};
+    .name = "default", .text = "copies a tensor whole", .load = load_whole, .keeps_in_run = true};
 
 /* An expert slice when the parameter has a leading dimension: all that such a loader knows (R2.7). */
 static enum cs_status mark_in_view(struct cs_load_call *call, const struct cs_toy_box *box) {

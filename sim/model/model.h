@@ -215,7 +215,8 @@ struct cs_module {
     struct cs_padding padding;
     int64_t n_calls, n_expected_calls; /* of the current load */
     bool is_processed;                 /* post-load ran for the current load */
-    void *driver;                      /* the driver's own state of this module, or NULL */
+    struct cs_layerwise *layerwise;    /* each driver's own state of this module, or NULL */
+    struct cs_hosted *hosted;
 };
 
 /* Composed relayout plans, by chain and shape: composing costs more than a small relayout. */
@@ -241,8 +242,10 @@ struct cs_rank {
     bool is_restored_on_meta; /* a layerwise reload would rematerialise on meta: the model was built there */
     bool has_prefill;         /* audit: parameters are created holding this byte */
     uint8_t prefill;
-    void *driver;                                   /* the running driver's own state, or NULL */
-    void (*mark_roots)(const struct cs_rank *rank); /* the running driver's storages, for sweeps; NULL: none */
+    void (*mark_roots)(const struct cs_rank *rank); /* the drivers' storages, for sweeps; NULL: none */
+    struct cs_storage *transport;                   /* the buffer that a bucket arrived in, or NULL */
+    size_t buffered_bytes, buffered_peak; /* of checkpoint tensors that buffered loader calls hold, now and at most */
+    bool replays_records;                 /* a loader-less load fills by the records of the load before (R4.11) */
     struct cs_plan_cache *plans;
     size_t n_modules;
     struct cs_module *modules;

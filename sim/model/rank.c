@@ -88,5 +88,6 @@ static void mark_slots(const struct cs_module *module) {
 void cs_rank_sweep(struct cs_rank *rank) {
     for (size_t m = 0; m < rank->n_modules; m++) mark_slots(&rank->modules[m]);
     if (rank->mark_roots) rank->mark_roots(rank);
+    if (rank->transport) rank->transport->is_reachable = true;
     cs_allocator_sweep(&rank->allocator);
 }

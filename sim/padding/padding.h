@@ -77,7 +77,8 @@ typedef bool cs_padding_lookup(void *context, const char *name, struct cs_view *
 enum cs_status cs_padding_fill(struct cs_padding *padding, cs_padding_lookup *lookup, void *context,
                                const struct cs_device *device, struct cs_fill_stats *stats);
 
-/* What was filled last counts as recorded anew: mutants fill it again. */
+/* What was filled last counts as recorded anew: a load without loaders has no records of its own (R4.11), and mutants
+ * fill twice. */
 void cs_padding_revive(struct cs_padding *padding);
 
 /* ---- policies (R3). An empty slot does nothing. ---- */

@@ -75,7 +75,7 @@ static void print_reason(FILE *out, const struct cs_verdict *verdict) {
 
 static void print_counts(FILE *out, const struct cs_verdict *verdict) {
     for (enum cs_count i = 0; i < CS_N_COUNTS; i++) {
-        if (verdict->count[i] == 0) continue;
+        if (verdict->count[i] == 0 || i == CS_COUNT_buffered_bytes) continue; /* a cost, no symptom */
         fprintf(out, "  %-13s %8" PRId64 "  %s", cs_count_names[i], verdict->count[i], cs_count_texts[i]);
         if (i == CS_COUNT_params_differ) fprintf(out, " (of %" PRId64 ")", verdict->params_total);
         fputc('\n', out);

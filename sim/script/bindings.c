@@ -51,6 +51,10 @@ const struct cs_binding cs_bindings[] = {
      "compares the server with a fresh cold start of the checkpoint that it should hold now"},
     {"s:reload", cs_script_reload, &cs_record_reload, {{0}}, NULL,
      "loads another checkpoint into the running server"},
+    {"s:sleep", cs_script_sleep, NULL, {{"level", "integer"}}, NULL,
+     "gives the memory of weights back; level 1 keeps their bytes on the host, level 2 only those of buffers"},
+    {"s:wake", cs_script_wake, NULL, {{0}}, NULL,
+     "maps the memory again at the same addresses; after level 2 it holds anything"},
 };
 const size_t cs_n_bindings = CS_COUNT(cs_bindings);
 /* clang-format on */

@@ -123,6 +123,9 @@ struct cs_plan_draft {
 
 /* Calls the function at stack index `run` with s, and keeps what it does as the scenario's operations. */
 void cs_plan_record(lua_State *L, int run, struct cs_scenario *scenario);
+/* The draft behind `s`, the first of a function's two arguments. */
+struct cs_plan_draft *cs_plan_draft_of(lua_State *L, const char *function);
+void cs_plan_append(lua_State *L, struct cs_plan_draft *draft, const struct cs_op *op);
 /* Adds the checkpoints that the plan names without declaring, and gives perturbed copies their versions. `value` is the
  * scenario's table, for errors. */
 void cs_checkpoints_complete(const struct cs_value *value, struct cs_scenario *scenario);
@@ -147,6 +150,8 @@ int cs_script_equal(lua_State *L);
 int cs_script_refused(lua_State *L);
 int cs_script_cold_start(lua_State *L);
 int cs_script_reload(lua_State *L);
+int cs_script_sleep(lua_State *L);
+int cs_script_wake(lua_State *L);
 int cs_script_expect(lua_State *L);
 
 extern const struct cs_record cs_record_scenario, cs_record_model, cs_record_module, cs_record_toy,

@@ -15,7 +15,7 @@ void cs_plan_record(lua_State *L, int run, struct cs_scenario *scenario) {
     scenario->ops = draft->ops;
 }
 
-static struct cs_plan_draft *draft_of(lua_State *L, const char *function) {
+struct cs_plan_draft *cs_plan_draft_of(lua_State *L, const char *function) {
     struct cs_value self = cs_value_argument(L, 1, function);
     struct cs_plan_draft *draft = (struct cs_plan_draft *)cs_object_test(L, 1, CS_OBJECT_PLAN); /* made mutable above */
     if (!draft)
@@ -27,7 +27,7 @@ static struct cs_plan_draft *draft_of(lua_State *L, const char *function) {
     return draft;
 }
 
-static void append(lua_State *L, struct cs_plan_draft *draft, const struct cs_op *op) {
+void cs_plan_append(lua_State *L, struct cs_plan_draft *draft, const struct cs_op *op) {
     size_t n = draft->scenario->n_ops;
     if (n == draft->capacity) {
         size_t capacity = n ? 2 * n : 4;
@@ -41,60 +41,7 @@ static void append(lua_State *L, struct cs_plan_draft *draft, const struct cs_op
     draft->scenario->n_ops = n + 1;
 }
 
-/* ---- loads ---- */
-
 #define OP struct cs_op
-
-static void read_order(const struct cs_value *value, void *op) {
-    static const char *const names[] = {"file", "shuffled"};
-    ((OP *)op)->is_shuffled = cs_value_word(value, names, CS_COUNT(names)) == 1;
-}
-
-static const struct cs_field cold_start_fields[] = {
-    {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint"), CS_REQUIRED},
-    {CS_TEXT_ROW("driver", OP, driver,
-                 "`\"meta_build\"`: built on the meta device, tensors of a finished server attached"),
-     CS_TYPE("cs.StartDriver"), CS_DEFAULT("`\"cold_start\"`")},
-    {CS_TEXT_ROW("loader", OP, loader, "another loader than the scenario's"), CS_TYPE("cs.Loader")},
-};
-const struct cs_record cs_record_cold_start = CS_RECORD("cs.ColdStart", cold_start_fields, OP, NULL);
-
-static const struct cs_field reload_fields[] = {
-    {CS_TEXT_ROW("driver", OP, driver, "how the checkpoint comes in: `coldstart list drivers`"),
-     CS_TYPE("cs.ReloadDriver"), CS_REQUIRED},
-    {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint"), CS_REQUIRED},
-    {CS_TEXT_ROW("loader", OP, loader, "another loader than the scenario's"), CS_TYPE("cs.Loader")},
-    {CS_CUSTOM_ROW("order", read_order, "\"file\"|\"shuffled\"", "order of arrival; shuffled: from the seed"),
-     CS_DEFAULT("`\"file\"`")},
-    {CS_TEXTS_ROW("omit", OP, omitted, n_omitted,
-                  "patterns of checkpoint tensors that are not sent; `*` matches any run of characters"),
-     CS_DEFAULT("`{}`")},
-};
-const struct cs_record cs_record_reload = CS_RECORD("cs.Reload", reload_fields, OP, NULL);
-
-int cs_script_cold_start(lua_State *L) {
-    struct cs_plan_draft *draft = draft_of(L, "s:cold_start");
-    struct cs_value argument = cs_value_argument(L, 2, "s:cold_start");
-    OP op = {.kind = CS_OP_COLD_START, .driver = "cold_start"};
-    if (cs_value_is(&argument, LUA_TSTRING))
-        op.checkpoint = cs_value_text(&argument);
-    else if (cs_value_is(&argument, LUA_TTABLE))
-        cs_value_record(&argument, &cs_record_cold_start, &op);
-    else
-        cs_value_fail(&argument, "the name of a checkpoint, or { checkpoint = …, driver = … }");
-    append(L, draft, &op);
-    return 0;
-}
-
-int cs_script_reload(lua_State *L) {
-    struct cs_plan_draft *draft = draft_of(L, "s:reload");
-    struct cs_value argument = cs_value_argument(L, 2, "s:reload");
-    OP op = {.kind = CS_OP_RELOAD};
-    if (!cs_value_is(&argument, LUA_TTABLE)) cs_value_fail(&argument, "{ driver = …, checkpoint = … }");
-    cs_value_record(&argument, &cs_record_reload, &op);
-    append(L, draft, &op);
-    return 0;
-}
 
 /* ---- expectations ---- */
 
@@ -249,7 +196,7 @@ static void find_against(const struct cs_value *value, OP *op) {
 }
 
 int cs_script_expect(lua_State *L) {
-    struct cs_plan_draft *draft = draft_of(L, "s:expect");
+    struct cs_plan_draft *draft = cs_plan_draft_of(L, "s:expect");
     struct cs_value argument = cs_value_argument(L, 2, "s:expect");
     OP op = {.kind = CS_OP_EXPECT};
     struct words words = words_of(L, draft->scenario);
@@ -269,6 +216,6 @@ int cs_script_expect(lua_State *L) {
         op.expected = expected;
         op.n_expected = 1;
     }
-    append(L, draft, &op);
+    cs_plan_append(L, draft, &op);
     return 0;
 }

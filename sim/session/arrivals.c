@@ -3,14 +3,6 @@
 
 #include <string.h>
 
-struct listing {
-    struct cs_session *session;
-    const struct cs_op *op;
-    const struct cs_checkpoint *checkpoint;
-    const struct cs_route_set *set;
-    struct cs_arrivals *arrivals;
-};
-
 static bool matches_any(const char *const *patterns, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++)
         if (cs_text_matches(patterns[i], name)) return true;
@@ -33,7 +25,7 @@ static bool dtype_fits(const struct cs_checkpoint_entry *entry, const struct cs_
 
 /* A checkpoint tensor must be what the loader's table says: a wrong size would be loaded into a smaller rectangle,
  * silently. */
-static enum cs_status check_tensor(const struct listing *list, const struct cs_checkpoint_entry *entry,
+static enum cs_status check_tensor(const struct cs_listing *list, const struct cs_checkpoint_entry *entry,
                                    const struct cs_route *route, bool is_slice) {
     int64_t expected[CS_NDIM] = {0};
     int skipped = is_slice ? 1 : 0;
@@ -51,74 +43,64 @@ static enum cs_status check_tensor(const struct listing *list, const struct cs_c
                                                 : "convert the tensor, or take a checkpoint of this format");
 }
 
-static enum cs_status add(struct listing *list, const struct cs_checkpoint_entry *entry, const struct cs_route *route,
-                          bool is_slice) {
-    if (matches_any(list->op->omitted, list->op->n_omitted, route->tensor)) return CS_OK;
-    CS_TRY(check_tensor(list, entry, route, is_slice));
-    list->arrivals->items[list->arrivals->n++] =
-        (struct cs_arrival){.entry = entry, .route = route, .is_slice = is_slice};
+/* Patterns of an operation select by the name that arrives. */
+static bool is_selected(const struct cs_op *op, const char *name) {
+    if (op->has_only && !matches_any(op->only, op->n_only, name)) return false;
+    return !matches_any(op->omitted, op->n_omitted, name);
+}
+
+static enum cs_status append(struct cs_listing *list, const struct cs_arrival *arrival) {
+    struct cs_arrivals *arrivals = list->arrivals;
+    struct cs_arrival *added =
+        cs_arena_grow(list->arena, (void **)&arrivals->items, arrivals->n, &arrivals->capacity, sizeof *added);
+    CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for %zu arrivals", arrivals->n);
+    *added = *arrival;
+    arrivals->n++;
     return CS_OK;
 }
 
-/* A checkpoint tensor that no loader expects. */
-static void count_unknown(struct listing *list, const char *name) {
+enum cs_status cs_listing_add(struct cs_listing *list, const struct cs_checkpoint_entry *entry,
+                              const struct cs_route *route, bool is_slice) {
+    if (!is_selected(list->op, route->tensor)) return CS_OK;
+    CS_TRY(check_tensor(list, entry, route, is_slice));
+    const struct cs_arrival arrival = {.name = route->tensor, .entry = entry, .route = route, .is_slice = is_slice};
+    return append(list, &arrival);
+}
+
+enum cs_status cs_listing_add_merged(struct cs_listing *list, const struct cs_route *route,
+                                     const struct cs_checkpoint_entry *const *parts, size_t n_parts) {
+    if (!is_selected(list->op, route->tensor)) return CS_OK;
+    const struct cs_arrival arrival = {.name = route->tensor, .route = route, .parts = parts, .n_parts = n_parts};
+    return append(list, &arrival);
+}
+
+/* A checkpoint tensor that no loader expects. The model may trip over it when it arrives. */
+enum cs_status cs_listing_add_unknown(struct cs_listing *list, const char *name) {
     struct cs_accounting *accounting = &list->session->accounting;
     const struct cs_model_config *model = &list->session->config.scenario->model;
     if (matches_any(model->not_simulated, model->n_not_simulated, name)) {
         accounting->not_simulated++;
-    } else if (!list->session->config.only_module) {
-        accounting->excess++;
-        if (!accounting->first_excess) accounting->first_excess = name;
+        return CS_OK;
     }
+    if (list->session->config.only_module || !is_selected(list->op, name)) return CS_OK;
+    accounting->excess++;
+    if (!accounting->first_excess) accounting->first_excess = name;
+    const struct cs_arrival arrival = {.name = name};
+    return append(list, &arrival);
 }
 
 /* In the checkpoint's own order and form. */
-static enum cs_status list_entries(struct listing *list) {
+static enum cs_status list_entries(struct cs_listing *list) {
     for (size_t i = 0; i < list->checkpoint->n_entries; i++) {
         const struct cs_checkpoint_entry *entry = &list->checkpoint->entries[i];
         const struct cs_route *route = cs_route_find(list->set, entry->name);
-        if (route)
-            CS_TRY(add(list, entry, route, false));
-        else
-            count_unknown(list, entry->name);
+        CS_TRY(route ? cs_listing_add(list, entry, route, false) : cs_listing_add_unknown(list, entry->name));
     }
     return CS_OK;
-}
-
-/* What the checkpoint calls the tensor of all experts that has the route's slice. */
-static const char *name_in_form(const struct listing *list, const struct cs_route *route,
-                                const struct cs_loader *form) {
-    const struct cs_module_spec *spec = &list->session->model.ranks[0].modules[route->module];
-    const struct cs_routes names = {
-        .arena = &list->session->arena, .renames = spec->renames, .n_renames = spec->n_renames};
-    return cs_routes_name(&names, route->prefix, &form->rows[route->row - route->loader->rows], -1);
-}
-
-/* A trainer that streams one expert at a time out of combined tensors: the loader's order, slices of the checkpoint's
- * form. */
-static enum cs_status list_slices(struct listing *list, const struct cs_loader *form) {
-    const struct cs_route_set *whole;
-    CS_TRY(cs_session_routes(list->session, form, NULL, &whole));
-    for (size_t i = 0; i < list->checkpoint->n_entries; i++)
-        if (!cs_route_find(whole, list->checkpoint->entries[i].name))
-            count_unknown(list, list->checkpoint->entries[i].name);
-    for (size_t i = 0; i < list->set->routes.n; i++) {
-        const struct cs_route *route = &list->set->routes.items[i];
-        const char *name = route->tensor;
-        if (route->row) name = name_in_form(list, route, form);
-        CS_REQUIRE(name, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
-        const struct cs_checkpoint_entry *entry = cs_checkpoint_find(list->checkpoint, name);
-        if (entry) CS_TRY(add(list, entry, route, route->row != NULL));
-    }
-    return CS_OK;
-}
-
-static bool is_per_expert(const struct cs_loader *loader) {
-    return strncmp(loader->rows[0].tensor, "{expert}.", 9) == 0;
 }
 
 /* How many of a loader's expert tensors the checkpoint has, and how many there are. */
-static enum cs_status count_form(struct listing *list, const struct cs_loader *loader, size_t *n_found, size_t *n) {
+static enum cs_status count_form(struct cs_listing *list, const struct cs_loader *loader, size_t *n_found, size_t *n) {
     const struct cs_route_set *set;
     CS_TRY(cs_session_routes(list->session, loader, NULL, &set));
     *n_found = *n = 0;
@@ -132,7 +114,7 @@ static enum cs_status count_form(struct listing *list, const struct cs_loader *l
 
 /* The loader in whose form the checkpoint is: of the wanted one and the method's, the first of whose tensors the
  * largest part is there. */
-static enum cs_status form_of(struct listing *list, const struct cs_loader *wanted, const struct cs_loader **form) {
+static enum cs_status form_of(struct cs_listing *list, const struct cs_loader *wanted, const struct cs_loader **form) {
     const char *const *loaders = cs_method_by_name(list->session->config.scenario->method)->loaders;
     size_t best_found, best_n, n_found, n;
     *form = wanted;
@@ -147,54 +129,64 @@ static enum cs_status form_of(struct listing *list, const struct cs_loader *want
     return CS_OK;
 }
 
-/* A pattern that leaves nothing out is a slip of the pen. */
-static enum cs_status check_omitted(const struct listing *list) {
+/* A pattern that matches nothing is a slip of the pen. */
+static enum cs_status check_patterns(const struct cs_listing *list, const char *key, const char *const *patterns,
+                                     size_t n) {
     const struct cs_scenario *scenario = list->session->config.scenario;
-    for (size_t p = 0; p < list->op->n_omitted && !list->session->config.only_module; p++) {
+    for (size_t p = 0; p < n && !list->session->config.only_module; p++) {
         bool is_used = false;
         for (size_t i = 0; i < list->set->routes.n && !is_used; i++)
-            is_used = cs_text_matches(list->op->omitted[p], list->set->routes.items[i].tensor);
+            is_used = cs_text_matches(patterns[p], list->set->routes.items[i].tensor);
+        for (size_t i = 0; i < list->checkpoint->n_entries && !is_used; i++)
+            is_used = cs_text_matches(patterns[p], list->checkpoint->entries[i].name);
         CS_REQUIRE(is_used, CS_BAD_SCRIPT,
-                   "%s:%d: omit: no tensor of this load matches \"%s\"; the first of %zu is \"%s\"", scenario->file,
-                   list->op->line, list->op->omitted[p], list->set->routes.n,
+                   "%s:%d: %s: no tensor of this load matches \"%s\"; the first of %zu is \"%s\"", scenario->file,
+                   list->op->line, key, patterns[p], list->set->routes.n,
                    list->set->routes.n ? list->set->routes.items[0].tensor : "");
     }
     return CS_OK;
 }
 
-static enum cs_status list_all(struct listing *list, const struct cs_loader *loader) {
+static enum cs_status check_selection(const struct cs_listing *list) {
+    const struct cs_op *op = list->op;
+    CS_TRY(check_patterns(list, "only", op->only, op->n_only));
+    CS_TRY(check_patterns(list, "omit", op->omitted, op->n_omitted));
+    return check_patterns(list, "duplicate", op->duplicated, op->n_duplicated);
+}
+
+static enum cs_status list_all(struct cs_listing *list, const struct cs_loader *loader) {
     if (!loader) return list_entries(list);
     const struct cs_loader *form;
     CS_TRY(form_of(list, loader, &form));
-    if (form == loader) return list_entries(list);
-    CS_REQUIRE(
-        is_per_expert(loader) && !is_per_expert(form) && loader->n_rows == form->n_rows, CS_UNSUPPORTED,
-        "checkpoint %s has the tensors of loader %s, which cannot be sent in the form of %s: use loader = \"%s\"",
-        list->checkpoint->label, form->name, loader->name, form->name);
-    return list_slices(list, form);
+    return form == loader ? list_entries(list) : cs_listing_in_other_form(list, loader, form);
 }
 
-/* By the final order: an explicit one may send a tensor twice and another never. */
-static enum cs_status count_sent(struct listing *list, struct cs_arena *arena) {
-    bool *is_sent = CS_NEW_ARRAY(arena, bool, list->set->routes.n + 1);
+/* By the final order: an explicit one may send a tensor twice and another never. What comes in another form than the
+ * loader's is not expected in it. */
+static enum cs_status count_sent(struct cs_listing *list) {
+    const struct cs_route *expected = list->set->routes.items;
+    bool *is_sent = CS_NEW_ARRAY(list->arena, bool, list->set->routes.n + 1);
     CS_REQUIRE(is_sent, CS_NO_MEMORY, "out of memory for the accounting of %zu tensors", list->set->routes.n);
     struct cs_accounting *accounting = &list->session->accounting;
     for (size_t i = 0; i < list->arrivals->n; i++) {
-        bool *sent = &is_sent[list->arrivals->items[i].route - list->set->routes.items];
+        const struct cs_route *route = list->arrivals->items[i].route;
+        bool is_expected = route && route >= expected && route < expected + list->set->routes.n;
+        if (!is_expected) continue;
+        bool *sent = &is_sent[route - expected];
         accounting->duplicate += *sent;
         *sent = true;
     }
     for (size_t i = 0; i < list->set->routes.n; i++) {
         if (is_sent[i]) continue;
         accounting->missing++;
-        if (!accounting->first_missing) accounting->first_missing = list->set->routes.items[i].tensor;
+        if (!accounting->first_missing) accounting->first_missing = expected[i].tensor;
     }
     return CS_OK;
 }
 
 /* A cold start needs every tensor and knows every tensor; in a reload the driver's own rule holds: what is not sent is
- * not loaded, what nobody knows is ignored (vllm models/gpt_oss.py). */
-static enum cs_status be_strict(const struct listing *list) {
+ * not loaded. */
+static enum cs_status be_strict(const struct cs_listing *list) {
     const struct cs_accounting *accounting = &list->session->accounting;
     CS_REQUIRE(!accounting->missing, CS_BAD_FILE,
                "checkpoint %s: %" PRId64
@@ -207,47 +199,22 @@ static enum cs_status be_strict(const struct listing *list) {
     return CS_OK;
 }
 
-static enum cs_status reorder(struct listing *list, struct cs_arena *arena, const struct cs_op *op) {
-    struct cs_arrivals *arrivals = list->arrivals;
-    CS_REQUIRE(op->n_order == arrivals->n, CS_BAD_SHAPE, "arrival order has %zu positions for %zu tensors", op->n_order,
-               arrivals->n);
-    struct cs_arrival *moved = CS_NEW_ARRAY(arena, struct cs_arrival, arrivals->n + 1);
-    CS_REQUIRE(moved, CS_NO_MEMORY, "out of memory for the arrival order");
-    for (size_t i = 0; i < arrivals->n; i++) {
-        CS_REQUIRE(op->order[i] < arrivals->n, CS_BAD_INDEX, "arrival order names position %zu of %zu tensors",
-                   op->order[i], arrivals->n);
-        moved[i] = arrivals->items[op->order[i]];
-    }
-    arrivals->items = moved;
-    return CS_OK;
-}
-
-static void shuffle(struct listing *list) {
-    struct cs_arrival *items = list->arrivals->items;
-    uint64_t key = cs_stream_key(list->session->config.seed, "order", (uint64_t)list->session->log.load);
-    for (size_t i = list->arrivals->n; i > 1; i--) {
-        size_t other = (size_t)(cs_mix64(key + i) % i);
-        struct cs_arrival kept = items[i - 1];
-        items[i - 1] = items[other];
-        items[other] = kept;
-    }
-}
-
 enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_op *op, struct cs_arena *arena,
                                    struct cs_arrivals *arrivals) {
-    const struct cs_loader *loader = cs_session_loader(session, op->loader);
-    struct listing list = {.session = session,
-                           .op = op,
-                           .checkpoint = cs_session_checkpoint(session, op->checkpoint),
-                           .arrivals = arrivals};
-    CS_TRY(cs_session_routes(session, loader, op->checkpoint, &list.set));
     session->accounting = (struct cs_accounting){0};
-    *arrivals = (struct cs_arrivals){.items = CS_NEW_ARRAY(arena, struct cs_arrival, list.set->routes.n + 1)};
-    CS_REQUIRE(arrivals->items, CS_NO_MEMORY, "out of memory for %zu arrivals", list.set->routes.n);
-    CS_TRY(check_omitted(&list));
+    *arrivals = (struct cs_arrivals){0};
+    const struct cs_driver *driver = op->driver ? cs_driver_by_name(op->driver) : NULL;
+    if (driver && driver->takes != CS_TAKES_CHECKPOINT) return CS_OK;
+    const struct cs_loader *loader = cs_session_loader(session, op->loader);
+    struct cs_listing list = {.session = session,
+                              .op = op,
+                              .checkpoint = cs_session_checkpoint(session, op->checkpoint),
+                              .arrivals = arrivals,
+                              .arena = arena};
+    CS_TRY(cs_session_routes(session, loader, op->checkpoint, &list.set));
+    CS_TRY(check_selection(&list));
     CS_TRY(list_all(&list, loader));
-    if (op->is_shuffled) shuffle(&list);
-    if (op->n_order) CS_TRY(reorder(&list, arena, op));
-    CS_TRY(count_sent(&list, arena));
+    CS_TRY(cs_listing_order(&list));
+    CS_TRY(count_sent(&list));
     return op->kind == CS_OP_COLD_START ? be_strict(&list) : CS_OK;
 }

@@ -128,6 +128,29 @@ static enum cs_status check_checkpoints(const struct cs_scenario *scenario) {
     return CS_OK;
 }
 
+/* Switches that a driver would not look at are slips of the pen. */
+static enum cs_status check_switches(const struct cs_scenario *scenario, const struct cs_op *op,
+                                     const struct cs_driver *driver) {
+    bool has_buckets = op->bucket_bytes || op->bucket_tensors;
+    bool has_transport = has_buckets || op->pieces > 1 || op->is_shuffled || op->is_reversed || op->n_order ||
+                         op->n_duplicated || op->n_unknown || op->loader;
+    CS_REQUIRE(
+        driver->takes == CS_TAKES_CHECKPOINT || !has_transport, CS_BAD_SCRIPT,
+        "%s:%d: driver \"%s\" takes no checkpoint tensors: of the switches, only `only`, `omit` and `stop_after` "
+        "mean something to it",
+        scenario->file, op->line, op->driver);
+    CS_REQUIRE(!op->replays_records || cs_text_equal(op->driver, "load_plan"), CS_BAD_SCRIPT,
+               "%s:%d: replay_records: driver \"%s\" runs loaders, which record; use it with \"load_plan\"",
+               scenario->file, op->line, op->driver);
+    CS_REQUIRE(!op->is_buffer_shared || has_buckets, CS_BAD_SCRIPT,
+               "%s:%d: buffer: a shared one holds a bucket: say how large, such as bucket = \"64MiB\"", scenario->file,
+               op->line);
+    CS_REQUIRE(!driver->bucket || has_buckets, CS_BAD_SCRIPT,
+               "%s:%d: driver \"%s\" does something after each bucket: say how large, such as bucket = 4",
+               scenario->file, op->line, op->driver);
+    return CS_OK;
+}
+
 static enum cs_status check_load(const struct cs_scenario *scenario, const struct cs_op *op, bool is_first) {
     const char *names[MOST_NAMES];
     for (size_t i = 0; i < cs_n_drivers && i < MOST_NAMES; i++) names[i] = cs_drivers[i]->name;
@@ -136,9 +159,14 @@ static enum cs_status check_load(const struct cs_scenario *scenario, const struc
     CS_REQUIRE(driver->is_start == (op->kind == CS_OP_COLD_START), CS_BAD_SCRIPT, "%s:%d: driver \"%s\" %s",
                scenario->file, op->line, op->driver,
                driver->is_start ? "starts a server: use it in cold_start" : "reloads a server: use it in reload");
+    CS_TRY(check_switches(scenario, op, driver));
     CS_REQUIRE(is_first == driver->is_start, CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, op->line,
                is_first ? "a reload needs a running server: begin with cold_start"
                         : "a scenario has one server: cold_start comes once, first");
+    bool needs_none = driver->takes == CS_TAKES_NOTHING;
+    CS_REQUIRE(needs_none == !op->checkpoint, CS_BAD_SCRIPT, "%s:%d: driver \"%s\" %s", scenario->file, op->line,
+               op->driver, needs_none ? "takes no checkpoint" : "needs a checkpoint: checkpoint = \"A\"");
+    if (needs_none) return CS_OK;
     const char *checkpoints[MOST_NAMES];
     size_t n = 0;
     for (; n < scenario->n_checkpoints && n < MOST_NAMES; n++) checkpoints[n] = scenario->checkpoints[n].name;
@@ -147,19 +175,44 @@ static enum cs_status check_load(const struct cs_scenario *scenario, const struc
                : unknown(scenario, op->line, "checkpoint", op->checkpoint, checkpoints, n);
 }
 
-static enum cs_status check_plan(const struct cs_scenario *scenario) {
-    size_t n_expectations = 0;
-    for (size_t i = 0; i < scenario->n_ops; i++) {
-        const struct cs_op *op = &scenario->ops[i];
-        if (op->kind != CS_OP_EXPECT) {
-            CS_TRY(check_load(scenario, op, i == 0));
-            continue;
-        }
-        CS_REQUIRE(i > 0, CS_BAD_SCRIPT, "%s:%d: an expectation needs a running server: begin with cold_start",
-                   scenario->file, op->line);
-        n_expectations++;
+/* What the plan knows of the server before an operation. */
+struct standing {
+    bool is_started, is_asleep, has_weights;
+    size_t n_expectations;
+};
+
+static enum cs_status check_expect(const struct cs_scenario *scenario, const struct cs_op *op,
+                                   const struct standing *server) {
+    CS_REQUIRE(server->is_started, CS_BAD_SCRIPT, "%s:%d: an expectation needs a running server: begin with cold_start",
+               scenario->file, op->line);
+    CS_REQUIRE(server->has_weights, CS_BAD_SCRIPT,
+               "%s:%d: the server holds random numbers: nothing to compare with before the first reload",
+               scenario->file, op->line);
+    return CS_OK;
+}
+
+static enum cs_status check_op(const struct cs_scenario *scenario, const struct cs_op *op, struct standing *server) {
+    bool is_wake = op->kind == CS_OP_WAKE, is_start = op->kind == CS_OP_COLD_START;
+    CS_REQUIRE(is_wake == server->is_asleep, CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, op->line,
+               is_wake ? "wake: the server is not asleep" : "the server is asleep: wake it first, s:wake()");
+    CS_REQUIRE(op->kind != CS_OP_SLEEP || server->is_started, CS_BAD_SCRIPT,
+               "%s:%d: sleep: there is no server yet: begin with cold_start", scenario->file, op->line);
+    server->is_asleep = op->kind == CS_OP_SLEEP;
+    if (op->kind == CS_OP_EXPECT) {
+        server->n_expectations++;
+        return check_expect(scenario, op, server);
     }
-    CS_REQUIRE(n_expectations, CS_BAD_SCRIPT,
+    if (!is_start && op->kind != CS_OP_RELOAD) return CS_OK;
+    CS_TRY(check_load(scenario, op, !server->is_started));
+    server->is_started = true;
+    server->has_weights = server->has_weights || op->checkpoint;
+    return CS_OK;
+}
+
+static enum cs_status check_plan(const struct cs_scenario *scenario) {
+    struct standing server = {0};
+    for (size_t i = 0; i < scenario->n_ops; i++) CS_TRY(check_op(scenario, &scenario->ops[i], &server));
+    CS_REQUIRE(server.n_expectations, CS_BAD_SCRIPT,
                "%s:%d: run: no expectation, so nothing could fail; add s:expect(cs.equal())", scenario->file,
                scenario->line);
     const struct cs_op *last = &scenario->ops[scenario->n_ops - 1];

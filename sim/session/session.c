@@ -15,6 +15,7 @@ bool cs_count_is_channel(enum cs_count count) {
     switch (count) {
     case CS_COUNT_params_lucky: /* a lucky tensor makes a verdict mistrusted, not failed */
     case CS_COUNT_gap_bytes:    /* legitimate (R7) */
+    case CS_COUNT_buffered_bytes:
     case CS_COUNT_fill_calls:
     case CS_COUNT_fill_regions:
     case CS_COUNT_fill_bytes:
@@ -64,11 +65,9 @@ enum cs_status cs_session_open(struct cs_session *session, const struct cs_sessi
     return CS_OK;
 }
 
-static enum cs_status source_of(const struct cs_session *session, const struct cs_arrival *arrival,
-                                const struct cs_op *op, struct cs_rank *rank, struct cs_view *source) {
-    CS_TRY(
-        cs_checkpoint_source(cs_session_checkpoint(session, op->checkpoint), arrival->entry, &rank->allocator, source));
-    return arrival->is_slice ? cs_view_select(source, 0, arrival->route->expert) : CS_OK;
+bool cs_session_walks_names(const struct cs_session *session, const struct cs_op *op) {
+    const struct cs_loader *loader = cs_session_loader(session, op->loader);
+    return !session->config.scenario->model.is_toy && !(loader && loader->keeps_parameters);
 }
 
 /* An expert that lives elsewhere is left untouched, without an error; redundant ones load their own copies. */
@@ -94,19 +93,47 @@ static void note_dropped(struct cs_session *session, struct cs_arrival *arrival)
     if (!session->accounting.first_excess) session->accounting.first_excess = arrival->route->tensor;
 }
 
-static enum cs_status send(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op,
-                           struct cs_arrival *arrival, struct cs_rank *rank) {
+/* One rank's load on its way. */
+struct flow {
+    struct cs_session *session;
+    const struct cs_op *op;
+    const struct cs_driver *driver;
+    struct cs_rank *rank;
+    struct cs_arrivals *arrivals;
+    bool walks_names;
+    struct cs_transport transport;
+};
+
+static enum cs_status meet_unknown(const struct flow *flow, const struct cs_arrival *arrival) {
+    CS_REQUIRE(!flow->walks_names, CS_BAD_VALUE, "rank %d: there is no module or parameter named \"%s\" in %s",
+               flow->rank->index, arrival->name, flow->session->model.name);
+    return CS_OK;
+}
+
+static size_t module_of(const struct cs_arrival *arrival) { return arrival->route ? arrival->route->module : SIZE_MAX; }
+
+/* Where the run of this module's tensors began that the arrival belongs to. */
+static int64_t run_of(const struct cs_arrivals *arrivals, size_t i) {
+    while (i > 0 && module_of(&arrivals->items[i - 1]) == module_of(&arrivals->items[i])) i--;
+    return (int64_t)i;
+}
+
+static enum cs_status send(struct flow *flow, size_t index) {
+    struct cs_arrival *arrival = &flow->arrivals->items[index];
     const struct cs_route *route = arrival->route;
-    for (int64_t copy = 0, slot; next_slot(rank, route, &copy, &slot);) {
-        struct cs_load_call call = {.module = &rank->modules[route->module],
+    if (!route) return meet_unknown(flow, arrival);
+    for (int64_t copy = 0, slot; next_slot(flow->rank, route, &copy, &slot);) {
+        struct cs_load_call call = {.module = &flow->rank->modules[route->module],
                                     .loader = route->loader,
                                     .row = route->row,
                                     .toy = route->toy,
                                     .tensor = route->tensor,
+                                    .keeps_parameters = !flow->walks_names,
+                                    .run = route->row ? 0 : run_of(flow->arrivals, index),
                                     .expert = slot};
-        CS_TRY(source_of(session, arrival, op, rank, &call.source));
-        CS_TRY(driver->load(rank, &call, route->param));
-        if (call.is_dropped) note_dropped(session, arrival);
+        CS_TRY(cs_transport_source(&flow->transport, index, &call.source));
+        CS_TRY(flow->driver->load(flow->rank, &call, route->param));
+        if (call.is_dropped) note_dropped(flow->session, arrival);
     }
     return CS_OK;
 }
@@ -114,9 +141,9 @@ static enum cs_status send(struct cs_session *session, const struct cs_driver *d
 static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrivals) {
     for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].n_calls = rank->modules[m].n_expected_calls = 0;
     for (size_t i = 0; i < arrivals->n; i++) {
-        int64_t copy = 0, slot;
-        while (next_slot(rank, arrivals->items[i].route, &copy, &slot))
-            rank->modules[arrivals->items[i].route->module].n_expected_calls++;
+        const struct cs_route *route = arrivals->items[i].route;
+        for (int64_t copy = 0, slot; route && next_slot(rank, route, &copy, &slot);)
+            rank->modules[route->module].n_expected_calls++;
     }
 }
 
@@ -128,18 +155,36 @@ static void tell_progress(struct cs_session *session, const struct cs_rank *rank
         session->config.module_is_loaded(session->config.progress_context, session->log.bytes_moved);
 }
 
-static enum cs_status run_rank(struct cs_session *session, const struct cs_driver *driver, const struct cs_op *op,
-                               struct cs_arrivals *arrivals, struct cs_rank *rank) {
-    session->log.rank = rank->index;
-    CS_TRY(driver->begin(rank));
-    expect_calls(rank, arrivals);
-    size_t n_told = 0;
-    for (size_t i = 0; i < arrivals->n; i++) {
-        tell_progress(session, rank, i, arrivals->n, &n_told);
-        CS_TRY(send(session, driver, op, &arrivals->items[i], rank));
+static enum cs_status send_all(struct flow *flow, size_t *n_told) {
+    const struct cs_arrivals *arrivals = flow->arrivals;
+    while (flow->transport.end < arrivals->n) {
+        CS_TRY(cs_transport_next(&flow->transport));
+        for (size_t i = flow->transport.first; i < flow->transport.end; i++) {
+            tell_progress(flow->session, flow->rank, i, arrivals->n, n_told);
+            CS_TRY(send(flow, i));
+        }
+        CS_TRY(cs_transport_check(&flow->transport));
+        if (flow->driver->bucket) CS_TRY(flow->driver->bucket(flow->rank));
     }
-    CS_TRY(driver->finish(rank));
-    tell_progress(session, rank, arrivals->n, arrivals->n, &n_told);
+    return CS_OK;
+}
+
+static enum cs_status run_rank(struct flow *flow) {
+    struct cs_rank *rank = flow->rank;
+    flow->session->log.rank = rank->index;
+    rank->buffered_peak = rank->buffered_bytes;
+    rank->replays_records = flow->op->replays_records;
+    CS_TRY(cs_transport_open(&flow->transport));
+    CS_TRY(flow->driver->begin(rank));
+    expect_calls(rank, flow->arrivals);
+    size_t n_told = 0;
+    if (flow->driver->takes == CS_TAKES_KERNEL_TENSORS)
+        CS_TRY(cs_session_copy_finished(flow->session, flow->op, rank));
+    else
+        CS_TRY(send_all(flow, &n_told));
+    rank->transport = NULL;
+    if (!flow->op->is_stopped) CS_TRY(flow->driver->finish(rank));
+    tell_progress(flow->session, rank, flow->arrivals->n, flow->arrivals->n, &n_told);
     return CS_OK;
 }
 
@@ -157,23 +202,51 @@ enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_o
     return status;
 }
 
-enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op) {
-    CS_REQUIRE(!session->is_unusable, CS_REFUSED,
-               "an earlier reload failed half-way and there is no rollback: restart the server");
-    const struct cs_driver *driver = cs_driver_by_name(op->driver);
+static bool is_run(const struct cs_session *session, size_t rank) {
+    return session->config.only_rank < 0 || session->config.only_rank == (int)rank;
+}
+
+/* One after the other; when one trips, those after it have not begun. */
+static enum cs_status run_ranks(struct cs_session *session, const struct cs_op *op, struct cs_arrivals *arrivals,
+                                struct cs_arena *scratch) {
+    struct flow flow = {.session = session,
+                        .op = op,
+                        .driver = cs_driver_by_name(op->driver),
+                        .arrivals = arrivals,
+                        .walks_names = cs_session_walks_names(session, op)};
+    for (size_t r = 0; r < session->n_ranks; r++) {
+        if (!is_run(session, r)) continue;
+        flow.rank = &session->ranks[r];
+        flow.transport = (struct cs_transport){
+            .session = session, .op = op, .rank = flow.rank, .arrivals = arrivals, .arena = scratch};
+        enum cs_status status = run_rank(&flow);
+        flow.rank->transport = NULL;
+        if (status == CS_OK) continue;
+        session->is_unusable = flow.driver->is_fragile || flow.driver->is_start;
+        return status;
+    }
+    return CS_OK;
+}
+
+static enum cs_status run_load(struct cs_session *session, const struct cs_op *op) {
     if (op->kind == CS_OP_RELOAD) session->log.load++;
     session->fill = (struct cs_fill_stats){0};
     struct cs_arena scratch = {0};
     struct cs_arrivals arrivals;
     enum cs_status status = cs_session_arrivals(session, op, &scratch, &arrivals);
-    for (size_t r = 0; status == CS_OK && r < session->n_ranks; r++) {
-        bool is_here = session->config.only_rank < 0 || session->config.only_rank == (int)r;
-        if (is_here) status = run_rank(session, driver, op, &arrivals, &session->ranks[r]);
-        session->is_unusable = status != CS_OK;
-    }
+    if (status == CS_OK) status = run_ranks(session, op, &arrivals, &scratch);
     cs_arena_release(&scratch);
     note_peak(session);
     return status;
+}
+
+enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op) {
+    CS_REQUIRE(!session->is_unusable, CS_REFUSED,
+               "an earlier reload failed half-way and there is no rollback: restart the server");
+    CS_REQUIRE((session->asleep != NULL) == (op->kind == CS_OP_WAKE), CS_REFUSED, "the server is %s",
+               session->asleep ? "asleep: wake it first" : "awake: let it sleep first");
+    if (op->kind == CS_OP_SLEEP) return cs_session_sleep(session, op->sleep_level);
+    return op->kind == CS_OP_WAKE ? cs_session_wake(session) : run_load(session, op);
 }
 
 void cs_session_close(struct cs_session *session) {

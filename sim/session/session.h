@@ -74,11 +74,13 @@ struct cs_model_config {
     X(missing, "checkpoint tensors of the last load that were expected and not sent")                                  \
     X(duplicate, "checkpoint tensors of the last load that were consumed twice")                                       \
     X(excess, "checkpoint tensors of the last load that no loader consumed")                                           \
+    X(source_differ, "checkpoint tensors of the last load that a loader changed in the sender's memory; seen in buckets")  \
     X(fill_calls, "device calls of the padding policy in the last load")                                               \
     X(fill_regions, "regions that it filled")                                                                          \
     X(fill_bytes, "bytes that it filled")                                                                              \
     X(fill_skipped, "recorded parameters whose layout no longer matched, so that their padding was not filled")        \
-    X(warnings, "padded writes into parameters that are not registered")
+    X(warnings, "padded writes into parameters that are not registered")                                               \
+    X(buffered_bytes, "bytes of checkpoint tensors that buffered loader calls held at one time, at most, on any rank")
 /* clang-format on */
 
 enum cs_count {
@@ -112,21 +114,42 @@ struct cs_expected {
 enum cs_op_kind {
     CS_OP_COLD_START, /* driver "cold_start", or "meta_build" */
     CS_OP_RELOAD,
+    CS_OP_SLEEP,
+    CS_OP_WAKE,
     CS_OP_EXPECT,
 };
 
+/* A zeroed one of its kind, with driver and checkpoint, is the plain load; other fields are switches. What arrives is
+ * made in this order: the checkpoint's tensors, `only`, `omitted`, `duplicated`, the order, `unknown`, `stop_after`. */
 struct cs_op {
     enum cs_op_kind kind;
-    int line;           /* of the script */
-    const char *driver; /* COLD_START, RELOAD */
-    const char *checkpoint;
-    const char *loader; /* another loader than the scenario's, or NULL */
-    bool is_shuffled;   /* arrival order from the seed */
-    size_t n_order;     /* explicit arrival order: positions in the order otherwise used; 0: none */
+    int line;               /* of the script */
+    const char *driver;     /* COLD_START, RELOAD */
+    const char *checkpoint; /* NULL: the driver takes none (dummy_start) */
+    const char *loader;     /* another loader than the scenario's, or NULL */
+    bool is_shuffled;       /* arrival order from the seed */
+    bool is_reversed;
+    size_t n_order; /* explicit arrival order: positions in the order otherwise used; 0: none */
     const size_t *order;
+    bool has_only; /* nothing but tensors that match `only` is sent; none of it: an empty load */
+    size_t n_only;
+    const char *const *only;
     size_t n_omitted; /* patterns of tensors that are not sent */
     const char *const *omitted;
-    size_t n_expected; /* EXPECT */
+    size_t n_duplicated; /* patterns of tensors that are sent twice, one right after the other */
+    const char *const *duplicated;
+    size_t n_unknown; /* names that the model does not know, sent from position `unknown_at` on (the end, if larger) */
+    const char *const *unknown;
+    int64_t unknown_at;
+    bool is_stopped; /* after `stop_after` tensors the sender is gone: no finish, no rollback */
+    int64_t stop_after;
+    uint64_t bucket_bytes;  /* tensors travel in buckets of at most so many bytes (a larger one alone), or … */
+    int64_t bucket_tensors; /* … so many tensors; both 0: each on its own, and the whole load is one bucket */
+    bool is_buffer_shared;  /* every bucket lands in the same memory, whoever still reads the one before */
+    int pieces;             /* each tensor comes in so many trainer shards of its first dimension; 0 and 1: whole */
+    bool replays_records;   /* loader-less: padding is filled by the records of the load before (R4.11) */
+    int sleep_level;        /* SLEEP: 1 or 2 */
+    size_t n_expected;      /* EXPECT */
     const struct cs_expected *expected;
     const char *against_policy; /* compare with a cold start under another policy (R4.9), or NULL */
 };
@@ -208,6 +231,8 @@ struct cs_accounting {
     int64_t missing, duplicate, excess;
     int64_t not_simulated; /* matched a pattern of the model: counted and skipped */
     const char *first_missing, *first_excess;
+    size_t n_changed, changed_capacity; /* that a loader changed in the sender's memory; looked at in buckets only */
+    const char **changed;
 };
 
 struct cs_session {
@@ -223,6 +248,7 @@ struct cs_session {
     size_t n_checkpoints;
     struct cs_checkpoint *checkpoints; /* beside scenario->checkpoints */
     bool is_unusable;                  /* a reload failed half-way; there is no rollback */
+    struct cs_sleep *asleep;           /* what a wake restores, or NULL: awake */
     size_t bytes_peak;
 };
 
@@ -231,7 +257,7 @@ enum cs_status cs_session_open(struct cs_session *session, const struct cs_sessi
 /* Whether the operation's checkpoint has what the model needs, before anything is loaded: the same errors as running
  * it. */
 enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_op *op);
-/* Runs one operation (COLD_START or RELOAD). CS_REFUSED when the real engine refuses it too. */
+/* Runs one operation that is no EXPECT. CS_REFUSED when the real engine refuses it too. */
 enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op);
 void cs_session_close(struct cs_session *session);
 

@@ -81,9 +81,12 @@ static struct cs_content nan_content(size_t bytes, enum cs_dtype dtype) {
 static struct cs_content pattern_content(const struct cs_allocator *allocator, const struct cs_pattern *pattern,
                                          const struct cs_storage *storage, enum cs_dtype dtype) {
     switch (pattern->kind) {
-    case CS_PATTERN_RANDOM: return garbage_content(allocator, storage->id);
-    case CS_PATTERN_NAN: return nan_content(storage->bytes, dtype);
-    case CS_PATTERN_BYTE: break;
+    case CS_PATTERN_RANDOM:
+        return garbage_content(allocator, storage->id);
+    case CS_PATTERN_NAN:
+        return nan_content(storage->bytes, dtype);
+    case CS_PATTERN_BYTE:
+        break;
     }
     return byte_content(pattern->byte);
 }
@@ -268,16 +271,33 @@ void cs_allocator_sweep(struct cs_allocator *allocator) {
     }
 }
 
-void cs_allocator_close(struct cs_allocator *allocator) {
-    for (struct cs_storage *storage = allocator->storages; storage; storage = storage->next)
-        storage->is_reachable = false;
-    cs_allocator_sweep(allocator);
+static void drop_blocks(struct cs_allocator *allocator) {
     while (allocator->blocks) {
         struct cs_block *block = allocator->blocks;
         allocator->blocks = block->next;
         give_memory_back(allocator, block->data, block->bytes);
         free(block);
     }
+}
+
+enum cs_status cs_allocator_discard(struct cs_allocator *allocator) {
+    const struct cs_allocator_rule *rule = &allocator->rule;
+    const struct cs_pattern *pattern = allocator->phase == CS_PHASE_COLD ? &rule->fresh_cold : &rule->fresh_reload;
+    drop_blocks(allocator);
+    for (struct cs_storage *storage = allocator->storages; storage; storage = storage->next) {
+        if (storage->kind != CS_STORAGE_MEMORY || !storage->bytes) continue;
+        struct cs_content content = pattern_content(allocator, pattern, storage, CS_U8);
+        storage->origin = CS_ORIGIN_FRESH;
+        CS_TRY(allocator->memory.write(allocator->memory.context, storage, &content));
+    }
+    return CS_OK;
+}
+
+void cs_allocator_close(struct cs_allocator *allocator) {
+    for (struct cs_storage *storage = allocator->storages; storage; storage = storage->next)
+        storage->is_reachable = false;
+    cs_allocator_sweep(allocator);
+    drop_blocks(allocator);
     while (allocator->classes) {
         struct cs_size_class *class = allocator->classes;
         allocator->classes = class->next;

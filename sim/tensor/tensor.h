@@ -113,6 +113,7 @@ struct cs_storage {
     size_t block_bytes;        /* size of the memory block behind it, ≥ bytes */
     bool owns_data;            /* HOST: `data` came from malloc and is freed with the storage */
     bool is_reachable;         /* mark of cs_allocator_sweep */
+    unsigned n_holders;        /* buffered loader calls that will still read it */
 };
 
 /* ---- views ---- */
@@ -243,6 +244,9 @@ enum cs_status cs_allocate(struct cs_allocator *allocator, size_t bytes, enum cs
 enum cs_status cs_allocate_kind(struct cs_allocator *allocator, enum cs_storage_kind kind, size_t bytes,
                                 const struct cs_content *content, const void *data, const char *label,
                                 struct cs_storage **storage);
+/* The pages of all memory are dropped and mapped again, at the same addresses: every storage holds what fresh memory
+ * holds in this phase, and blocks that wait for their next use are gone. */
+enum cs_status cs_allocator_discard(struct cs_allocator *allocator);
 /* Frees every storage that nobody marked `is_reachable` since the last sweep, and clears the marks. */
 void cs_allocator_sweep(struct cs_allocator *allocator);
 /* Frees everything. */
