@@ -261,7 +261,8 @@ static void every_count_has_a_meaning(void **state) {
         verdict.count[i] = 77;
         char *text = text_of(&verdict, false), row[64];
         snprintf(row, sizeof row, "  %-13s       77  ", cs_count_names[i]);
-        assert_non_null(strstr(text, row));
+        bool is_cost = i == CS_COUNT_buffered_bytes; /* no symptom: nobody looks for it in a failure */
+        assert_int_equal(strstr(text, row) != NULL, !is_cost);
         assert_null(strstr(text, "(null)"));
         free(text);
     }
