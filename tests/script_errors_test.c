@@ -55,8 +55,10 @@ static void a_file_must_be_lua_and_return_a_scenario(void **state) {
         {"return " TOY, "s.lua: the file returned a model (cs.model, cs.toy), expected \"return cs.scenario { … }\""},
         {"\n\nerror 'no good'", "s.lua:3: no good"},
         {"error('no place', 0)", "s.lua: no place"},
-        {"error {}", "s.lua: raised an error that is no text but a table value"},
-        {"error()", "s.lua: raised an error that is no text but a nil value"},
+        {"error {}", "s.lua:1: raised an error that is no text but a table value"},
+        {"\n\nerror()", "s.lua:3: raised an error that is no text but a nil value"},
+        {"local function f() error(nil, 2) end\n\nf()", "s.lua:3: raised an error that is no text but a nil value"},
+        {"pcall(error) error { 1 }", "s.lua:1: raised an error that is no text but a table value"},
         {"\nlocal x = nothing.at_all", "s.lua:2: attempt to index a nil value (global 'nothing')"},
         {RUN("\n s:cold_start 'A'\n local y = s.x.y"), "s.lua:3: s:x: no such function"},
         {RUN("\n error 'in run'"), "s.lua:2: in run"},
@@ -76,6 +78,7 @@ static void every_key_of_a_scenario_has_a_type(void **state) {
         {"\nreturn cs.scenario {\n}", "s.lua:2: cs.scenario.name: found nothing, expected a name of a-z, 0-9, _ and ."},
         {ALL_BUT("name = 5"), "s.lua:1: cs.scenario.name: found 5, expected a string"},
         {ALL_BUT("name = 'A'"), "s.lua:1: cs.scenario.name: found \"A\", expected a name of a-z, 0-9, _ and ."},
+        {ALL_BUT("name = ('a'):rep(129)"), "s.lua:1: cs.scenario.name: found 129 characters, expected at most 128"},
         {ALL_BUT("name = ''"), "s.lua:1: cs.scenario.name: found \"\", expected a name of a-z, 0-9, _ and ."},
         {ALL_BUT("name = 'a\\0b'"), "s.lua:1: cs.scenario.name: found \"a\\000b\", expected a string without zero bytes"},
         {ALL_BUT("note = {}"), "s.lua:1: cs.scenario.note: found a table, expected a string"},
@@ -85,9 +88,9 @@ static void every_key_of_a_scenario_has_a_type(void **state) {
         {ALL_BUT("model = {}"), "s.lua:1: cs.scenario.model: found a table, expected a model (cs.model, cs.toy)"},
         {ALL_BUT("model = cs.equal()"), "s.lua:1: cs.scenario.model: found an expectation (cs.equal, cs.refused), expected a model (cs.model, cs.toy)"},
         {"return cs.scenario { name = 'x', run = print }", "s.lua:1: cs.scenario.model: found nothing, expected a model (cs.model, cs.toy)"},
-        {ALL_BUT("method = true"), "s.lua:1: cs.scenario.method: found true, expected a string"},
-        {ALL_BUT("backend = 1"), "s.lua:1: cs.scenario.backend: found 1, expected a string"},
-        {ALL_BUT("loader = print"), "s.lua:1: cs.scenario.loader: found a function, expected a string"},
+        {ALL_BUT("method = true"), "s.lua:1: cs.scenario.method: found true, expected a method's name, or cs.method { … }"},
+        {ALL_BUT("backend = 1"), "s.lua:1: cs.scenario.backend: found 1, expected a back end's name, or cs.backend { … }"},
+        {ALL_BUT("loader = print"), "s.lua:1: cs.scenario.loader: found a function, expected a loader's name, or cs.loader { … }"},
         {ALL_BUT("rounding = 'up'"), "s.lua:1: cs.scenario.rounding: found \"up\", expected \"released\" or \"reference\""},
         {ALL_BUT("rounding = 'relesed'"), "s.lua:1: cs.scenario.rounding: found \"relesed\", expected \"released\""},
         {ALL_BUT("rounding = 1"), "s.lua:1: cs.scenario.rounding: found 1, expected \"released\" or \"reference\""},
@@ -102,7 +105,7 @@ static void every_key_of_a_scenario_has_a_type(void **state) {
         {"return cs.scenario { name = 'x', model = " TOY " }", "s.lua:1: cs.scenario.run: found nothing, expected a function of s, the server"},
         {ALL_BUT("polices = {}"), "s.lua:1: cs.scenario.polices: unknown key, did you mean \"policies\"?"},
         {ALL_BUT("zzz = 1, aaaaaa = 1"), "s.lua:1: cs.scenario.aaaaaa: unknown key, expected \"name\", \"note\", \"tags\", \"model\", \"method\", \"backend\", "
-                                         "\"loader\", \"rounding\", \"tp\", \"ep\", \"rank\", \"policies\", \"allocator\", \"seed\", \"defects\", \"fixes\", \"kills\", \"checkpoints\" or \"run\""},
+                                         "\"loader\", \"quantization\", \"experts\", \"all2all\", \"platform\", \"chosen_by\", \"rounding\", \"tp\", \"ep\", \"rank\", \"policies\", \"allocator\", \"seed\", \"defects\", \"fixes\", \"kills\", \"checkpoints\" or \"run\""},
     };
     EXPECT_BAD(rows);
 }
@@ -233,7 +236,7 @@ static void a_toy_must_make_sense(void **state) {
         {"cs.cast('p', 'f33')", "s.lua:1: cs.cast.dtype: found \"f33\", expected \"f32\""},
         {"cs.cast('p')", "s.lua:1: cs.cast.dtype: found nothing, expected \"u8\", \"i8\", \"bool\", \"e2m1\", \"e4m3\", \"e5m2\", \"e8m0\", \"i16\", \"u16\", "
                          "\"bf16\", \"f16\", \"i32\", \"u32\", \"f32\", \"i64\", \"u64\" or \"f64\""},
-        {"cs.relayout('p')", "s.lua:1: cs.relayout.layout: found nothing, expected a string"},
+        {"cs.relayout('p')", "s.lua:1: cs.relayout.layout: found nothing, expected a layout's name, or cs.layout { … }"},
         {"cs.relayout('p', 'a', 'b', 'c', 'd', 'e')", "s.lua:1: cs.relayout: found 6 arguments, expected at most 5"},
     };
     EXPECT_BAD(rows);

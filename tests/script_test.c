@@ -361,7 +361,7 @@ static void a_toy_has_post_load_steps(void **state) {
     struct cs_model_config m = script_parse_good(
         "return cs.scenario { name = 'x', run = function() end, model = cs.toy {\n"
         "  params = { { name = 'p', shape = 8, dtype = 'f32' } }, loads = {}, post_load_while_loading = true,\n"
-        "  post_load = { cs.relayout('p', 'a', 'b'), cs.cast('p', 'f32'), cs.view('p', 'e4m3'), cs.replace 'p',\n"
+        "  post_load = { cs.relayout('p', 'shuffle32', 'swap_halves'), cs.cast('p', 'f32'), cs.view('p', 'e4m3'), cs.replace 'p',\n"
         "                cs.config('some.path', 'p'), cs.constant('other.path', 1.5) } } }",
         &arena).model;
     assert_true(m.toy_processes_while_loading);
@@ -369,8 +369,8 @@ static void a_toy_has_post_load_steps(void **state) {
     const struct cs_step *step = m.toy_steps;
     assert_int_equal(step[0].kind, CS_STEP_RELAYOUT);
     assert_string_equal(step[0].param, "p");
-    assert_string_equal(step[0].chain[0], "a");
-    assert_string_equal(step[0].chain[1], "b");
+    assert_string_equal(step[0].chain[0], "shuffle32");
+    assert_string_equal(step[0].chain[1], "swap_halves");
     assert_null(step[0].chain[2]);
     assert_int_equal(step[1].kind, CS_STEP_CAST);
     assert_int_equal(step[1].dtype, CS_F32);

@@ -10,6 +10,9 @@
 ---@alias cs.Policy "none"|"zero_materialized"|"zero_in_loader"|"record_and_fill"
 ---@alias cs.ReloadDriver "direct"|"direct_unprocessed"|"kernel_format"|"layerwise"|"load_plan"|"raw"|"raw_post_load"|"raw_post_load_per_bucket"
 ---@alias cs.StartDriver "cold_start"|"dummy_start"|"meta_build"
+---@alias cs.Table "awq_marlin"|"bf16_aiter"|"bf16_block_layout"|"bf16_block_layout_w13"|"bf16_block_layout_w2"|"bf16_flashinfer_cutlass"|"bf16_trtllm"|"bf16_trtllm_w13"|"bf16_trtllm_w2"|"bf16_zero_intermediate"|"block_scale"|"block_to_fnuz"|"cast_all"|"cast_from_e4m3"|"cast_from_e8m0"|"cast_to_e2m1"|"cast_to_e4m3"|"cast_to_e8m0"|"deep_gemm_scale"|"deep_gemm_token_fp4"|"deep_gemm_token_fp8"|"fp8_align"|"fp8_block_deepgemm"|"fp8_block_flashinfer_cutlass"|"fp8_block_trtllm"|"fp8_clamp_scales"|"fp8_marlin"|"fp8_marlin_spread"|"fp8_marlin_spread_blocks"|"fp8_tensor_align"|"fp8_tensor_flashinfer_cutlass"|"fp8_tensor_trtllm"|"gpt_oss_cutlass_bf16"|"gpt_oss_cutlass_mxfp8"|"gpt_oss_triton_blackwell"|"gpt_oss_triton_hopper"|"gptq_marlin"|"gptq_marlin_zeros"|"hold_biases"|"marlin_biases"|"marlin_e8m0"|"marlin_exponent_bias"|"marlin_int8_scales"|"marlin_pack4"|"marlin_scales"|"marlin_weights4"|"marlin_weights8"|"marlin_zero_order"|"marlin_zero_plain"|"marlin_zero_words"|"marlin_zeros"|"marlin_zeros_awq"|"marlin_zeros_pack4"|"marlin_zeros_packed"|"merge_halves"|"merge_shard"|"mxfp4_aiter"|"mxfp4_cutlass"|"mxfp4_cutlass_bf16"|"mxfp4_cutlass_mxfp8"|"mxfp4_deepgemm"|"mxfp4_marlin"|"mxfp4_triton_blackwell"|"mxfp4_triton_hopper"|"mxfp4_trtllm"|"mxfp4_trtllm_bias"|"mxfp8_align"|"mxfp8_align_w13"|"mxfp8_align_w2"|"mxfp8_dequantise"|"mxfp8_marlin"|"mxfp8_quantise"|"mxfp8_trtllm"|"mxfp8_trtllm_w13"|"mxfp8_trtllm_w2"|"mxint4_signed"|"mxint4_trtllm"|"mxint4_trtllm_w13"|"mxint4_trtllm_w2"|"nvfp4_align_hidden"|"nvfp4_align_intermediate"|"nvfp4_alignments"|"nvfp4_b12x"|"nvfp4_cutedsl"|"nvfp4_cutedsl_batched"|"nvfp4_cutlass"|"nvfp4_dequantise"|"nvfp4_flashinfer_cutlass"|"nvfp4_marlin"|"nvfp4_marlin_bias"|"nvfp4_marlin_bytes"|"nvfp4_marlin_factor"|"nvfp4_marlin_finish"|"nvfp4_marlin_global"|"nvfp4_marlin_order"|"nvfp4_marlin_pad128"|"nvfp4_marlin_pad64"|"nvfp4_marlin_scales"|"nvfp4_marlin_scales_given"|"nvfp4_quantise"|"nvfp4_scales_global"|"nvfp4_scales_per_expert"|"nvfp4_swap"|"nvfp4_swizzle_scales"|"nvfp4_trtllm"|"online_blocks"|"online_channel"|"online_tensor_amax"|"online_tensor_scale"|"online_zero_padding"|"pack_exponents"|"pack_exponents_mn_major"|"pack_words"|"power_above"|"power_above_bits"|"quantise_block"|"quantise_static"|"quantise_token"|"requantise_ue8m0"|"to_fnuz"|"triton_biases"|"triton_blackwell"|"triton_down_fp4"|"triton_down_fp8"|"triton_hopper"|"triton_interleave"|"triton_swizzle_blackwell"|"triton_swizzle_hopper"|"triton_swizzle_plain"|"triton_up"|"triton_up_fp4"|"unchanged"|"unpack_e2m1"|"upcast_e8m0"|"wna16_marlin"|"wna16_marlin_biases"|"wna16_marlin_weights4"|"wna16_marlin_weights8"|"wna16_marlin_zeros"
+
+---@class cs.OwnBackend
 
 ---@class cs.Step
 
@@ -17,17 +20,83 @@
 
 ---@class cs.Checkpoint
 
+---@class cs.OwnLayout
+
+---@class cs.OwnLoader
+
+---@class cs.OwnMethod
+
 ---@class cs.Model
 
 ---@class cs.Module
 
 ---@class cs.Scenario
 
+---@class cs.Rounds
+---@field intermediate? integer multiple of the intermediate size of a rank; 0: as it is (0 to 1048576); default: 0
+---@field hidden? integer multiple of the hidden size; 0: as it is (0 to 1048576); default: 0
+
+---@class cs.Backend.Fields
+---@field name string for reports
+---@field rounds? cs.Rounds what it rounds sizes up to; default: `{}`
+---@field steps cs.Step[] its post-load: `cs.relayout`, `cs.replace` …
+
 ---@class cs.Option
 ---@field [1] number|boolean|string the default; values must be of its type
 ---@field [2]? string what it is, in one line
 ---@field least? number smallest value of a number
 ---@field most? number largest value of a number
+
+---@class cs.Layout.Fields
+---@field name string for reports
+---@field view string extents of the source dimensions, slowest first: `M` `K` `M/8` `K/4` and numbers, such as `"M/8 8 K/4 4"`
+---@field order? string dimension j of the result is that dimension of the view: `"0 2 1 3"`; default: as in the view
+---@field flip? string dimensions of the view that are reversed; default: none
+---@field pad? string multiples that M and K are rounded up to with zeros, such as `"128 4"`; default: none
+---@field bits? integer width of the elements that K counts; 0: any, whole rows move (0 to 64); default: 0
+---@field word? integer[] where each of the 32 bits of a word goes afterwards; default: as it is
+
+---@class cs.Loader.Tensor
+---@field tensor string its name behind the experts' name; one for each expert if it begins with `{expert}.`
+---@field shape integer|string|(integer|string)[] in the checkpoint, such as `{ "If", "Hu" }`; `{}`: one number
+---@field dtype cs.Dtype in the checkpoint
+---@field numbers? cs.Dtype what a synthetic one holds the numbers of; default: `dtype`
+---@field param string the parameter that it goes into
+---@field split? "rows"|"columns"|"none"|"number"|"agreed_number"|"number_of_all" what tensor parallelism splits; or one number, for its slot, where gate and up must agree, or of every rank's experts; default: `"rows"`
+---@field shard? "whole"|"gate"|"up"|"gate_up" which part of the parameter it is; default: `"whole"`
+---@field block? integer gpt-oss: elements of the split dimension that stay together (0 to 1048576); default: 0
+---@field when? ("bias"|"no_bias"|"gated"|"not_gated"|"static_input"|"dynamic_input"|"asymmetric"|"symmetric"|"per_channel"|"grouped")[] what layers must be like to have it; default: `{}`
+
+---@class cs.Loader.Fields
+---@field name string for reports
+---@field tensors cs.Loader.Tensor[] the checkpoint's tensors that it takes
+---@field like? cs.Loader the loader whose rule it copies by: slices, halves, interleaved rows, what it records as padding; default: `"per_expert"`
+
+---@class cs.Method.Param
+---@field name string such as `w13_weight`
+---@field shape integer|string|(integer|string)[] an extent or a list of them, as in models; also `S` (2 if gated, else 1), `G` (group), `B` (bits), `P` (elements of a word of 32 bits), `Bn` `Bk` (block)
+---@field dtype cs.Dtype of its elements
+---@field created? "empty"|"zeros"|"ones" what `create_weights` writes, and padding must hold; default: `"empty"`
+---@field scale? boolean `true`: reports call its payload scale; default: `false`
+---@field when? ("bias"|"no_bias"|"gated"|"not_gated"|"static_input"|"dynamic_input"|"asymmetric"|"symmetric"|"per_channel"|"grouped")[] what layers must be like to have it; default: `{}`
+
+---@class cs.Quantization
+---@field bits? 4|6|8 of a weight; default: the method's
+---@field group? integer elements along K with one scale (1 to 1048576); default: the method's
+---@field block? integer|integer[] rows and columns with one scale; default: the method's
+---@field per_channel? boolean `true`: one group spans K; default: `false`
+---@field asymmetric? boolean `true`: with zero points; default: `false`
+---@field act_order? boolean `true`: GPTQ's desc_act; default: `false`
+---@field static_input? boolean `true`: the checkpoint has activation scales; default: the method's
+
+---@class cs.Method.Fields
+---@field name string for reports
+---@field params cs.Method.Param[] its parameters, in order
+---@field loaders (cs.Loader|cs.OwnLoader)[] who fills them: names or `cs.loader`; the first unless a scenario names another
+---@field quantization? cs.Quantization what scenarios may change with their `quantization`; default: `{}`
+---@field online? boolean `true`: parameters are born on the meta device, and processed when they are complete; default: `false`
+---@field rounds? cs.Rounds what it rounds sizes up to; default: `{}`
+---@field steps? cs.Step[] its post-load: `cs.relayout`, `cs.replace` …; default: no post-load, unless the scenario names a `cs.backend`
 
 ---@class cs.Model.Fields
 ---@field name string for reports
@@ -56,6 +125,14 @@
 ---@field first_layer? integer the first decoder layer that has it (0 to 10000); default: 0
 ---@field names? table<string, string> routed experts: what the checkpoint calls words of the loader's names, as `{ gate_proj = "w1" }`; default: `{}`
 
+---@class cs.Experts
+---@field bias? boolean `true`: experts have biases; default: the method's
+---@field gated? boolean `false`: no gate projection, w13 is the up projection alone; default: `true`
+---@field lora? boolean `true`: with LoRA; default: `false`
+---@field activation? string the engine's name of it, where a rounding rule asks: `silu` …; default: as gpt-oss says: none
+---@field redundant? integer EPLB: physical experts beside the model's, copies of the first ones (0 to 65536); default: 0
+---@field placement? "linear"|"round_robin" of experts on ranks; default: `"linear"`
+
 ---@class cs.Allocator.Fresh
 ---@field cold? string what fresh pages hold at a cold start; default: `"random"`
 ---@field reload? string what fresh pages hold in a reload; default: `"random"`
@@ -72,9 +149,14 @@
 ---@field note? string one sentence
 ---@field tags? string[] words to select scenarios by: `--tag`; default: `{}`
 ---@field model cs.Model `cs.model`, `cs.toy`, or a function of `models/`
----@field method? cs.Method quantization method of the routed experts: `coldstart list methods`; default: none; required with routed experts
----@field backend? cs.Backend|string its back end, by our name or the engine's: `coldstart list backends`; default: none; required with a method
----@field loader? cs.Loader one of the method's loaders: `coldstart list loaders`; default: the method's first
+---@field method? cs.Method|cs.OwnMethod quantization method of the routed experts: `coldstart list methods`, or `cs.method`; default: none; required with routed experts
+---@field backend? cs.Backend|string|cs.OwnBackend its back end, by our name or the engine's: `coldstart list backends`, or `cs.backend`; default: none; required with a method
+---@field loader? cs.Loader|cs.OwnLoader one of the method's loaders: `coldstart list loaders`, or `cs.loader`; default: the method's first
+---@field quantization? cs.Quantization how the method is configured, where it can be; default: as the method usually is
+---@field experts? cs.Experts what experts are like, and where they are; default: as the method usually is
+---@field all2all? "none"|"deepep_ht"|"deepep_ll"|"deepep_v2"|"nixl_ep" all-to-all back end: it may round the hidden size; default: `"none"`
+---@field platform? "cuda"|"xpu"|"cdna3"|"cdna4" whose rounding of MXFP4 sizes holds; default: `"cuda"`
+---@field chosen_by? "user"|"engine" who chose the back end: FP8 in blocks of a size that does not divide is refused or rounded by that; default: `"user"`
 ---@field rounding? "released"|"reference" how the back end rounds sizes: as released, or as in published figures; default: `"released"`
 ---@field tp? integer tensor-parallel ranks; `tp` or `ep` must be 1 (1 to 64); default: 1
 ---@field ep? integer expert-parallel ranks (1 to 64); default: 1
@@ -120,7 +202,7 @@
 ---@class cs.ColdStart
 ---@field checkpoint? string name of a checkpoint; `"dummy_start"` has none
 ---@field driver? cs.StartDriver `"meta_build"`: built on the meta device, tensors of a finished server attached; `"dummy_start"`: random numbers; default: `"cold_start"`
----@field loader? cs.Loader another loader than the scenario's
+---@field loader? cs.Loader|cs.OwnLoader another loader than the scenario's
 
 ---@class cs.Against
 ---@field policy cs.Policy of the cold start to compare with
@@ -156,7 +238,7 @@
 ---@class cs.Reload
 ---@field driver cs.ReloadDriver how the checkpoint comes in: `coldstart list drivers`
 ---@field checkpoint string name of a checkpoint
----@field loader? cs.Loader another loader than the scenario's
+---@field loader? cs.Loader|cs.OwnLoader another loader than the scenario's
 ---@field order? "file"|"shuffled"|"reversed"|integer[] order of arrival; shuffled: from the seed; a list: positions in the file's order, from 1; default: `"file"`
 ---@field only? string[] patterns: nothing but tensors that match is sent; `{}`: an empty load
 ---@field omit? string[] patterns of checkpoint tensors that are not sent; `*` matches any run of characters; default: `{}`
@@ -170,6 +252,16 @@
 ---@field replay_records? boolean driver `load_plan`: padding is filled by the records of the load before; default: `false`
 
 cs = {}
+
+---a back end of the scenario's own: what it rounds sizes to, and its post-load
+---@param fields cs.Backend.Fields
+---@return cs.OwnBackend
+function cs.backend(fields) end
+
+---Post-load step: the steps of a function of the engine's: `coldstart list tables`; values have the names that it gives them
+---@param table cs.Table
+---@return cs.Step
+function cs.call(table) end
 
 ---Post-load step: the value, converted
 ---@param param string
@@ -203,6 +295,37 @@ function cs.equal() end
 ---@return cs.Checkpoint
 function cs.folder(path) end
 
+---a layout of the scenario's own, for `cs.relayout`
+---@param fields cs.Layout.Fields
+---@return cs.OwnLayout
+function cs.layout(fields) end
+
+---a loader of the scenario's own: which tensors go where
+---@param fields cs.Loader.Fields
+---@return cs.OwnLoader
+function cs.loader(fields) end
+
+---Post-load step: the program's result: "w13_weight * w13_scale as bf16", from left to right
+---@param value string
+---@param dtype cs.Dtype
+---@param program string
+---@param shape? string
+---@return cs.Step
+function cs.map(value, dtype, program, shape) end
+
+---Post-load step: the largest results of a program: of shape "x.0 x.1/128", one for each row of `x` and 128 columns
+---@param value string
+---@param dtype cs.Dtype
+---@param shape string
+---@param program string
+---@return cs.Step
+function cs.maximum(value, dtype, shape, program) end
+
+---a quantization method of the scenario's own: parameters, loaders, and the post-load of its back end
+---@param fields cs.Method.Fields
+---@return cs.OwnMethod
+function cs.method(fields) end
+
 ---a model of decoder layers
 ---@param fields cs.Model.Fields
 ---@return cs.Model
@@ -220,6 +343,14 @@ function cs.module(fields) end
 ---@return table
 function cs.options(name, given, defaults) end
 
+---Post-load step: its last two dimensions rounded up to these multiples, filled with a number or 0
+---@param param string
+---@param rows integer
+---@param columns integer
+---@param number? number
+---@return cs.Step
+function cs.pad(param, rows, columns, number) end
+
 ---Checkpoint: the numbers of the captured reloads in `tests/golden`
 ---@param version integer
 ---@return cs.Checkpoint
@@ -236,9 +367,9 @@ function cs.perturbed(checkpoint, version) end
 ---@return cs.Expectation
 function cs.refused(text) end
 
----Post-load step: the value through a chain of up to four layouts: `coldstart list layouts`
+---Post-load step: the value through a chain of up to four layouts: `coldstart list layouts`, or `cs.layout`
 ---@param param string
----@param ... cs.Layout
+---@param ... cs.Layout|cs.OwnLayout
 ---@return cs.Step
 function cs.relayout(param, ...) end
 
@@ -247,19 +378,50 @@ function cs.relayout(param, ...) end
 ---@return cs.Step
 function cs.replace(param) end
 
+---Post-load step: the same bytes with the shape "w.0*w.1 -1", in extents of values
+---@param param string
+---@param shape string
+---@return cs.Step
+function cs.reshape(param, shape) end
+
 ---what a file returns
 ---@param fields cs.Scenario.Fields
 ---@return cs.Scenario
 function cs.scenario(fields) end
 
+---Post-load step: a new value: one index of a dimension of another, the same bytes
+---@param value string
+---@param param string
+---@param dimension integer
+---@param index integer
+---@return cs.Step
+function cs.select(value, param, dimension, index) end
+
 ---Checkpoint: numbers computed from seed, tensor name and index
 ---@return cs.Checkpoint
 function cs.synthetic() end
+
+---Post-load step: a new value: another, the same bytes
+---@param value string
+---@param param string
+---@return cs.Step
+function cs.take(value, param) end
 
 ---a model of one module whose loader calls are spelled out
 ---@param fields cs.Toy.Fields
 ---@return cs.Model
 function cs.toy(fields) end
+
+---Post-load step: its last two dimensions exchanged, the same bytes
+---@param param string
+---@return cs.Step
+function cs.transpose(param) end
+
+---Post-load step: the program's result, in place
+---@param param string
+---@param program string
+---@return cs.Step
+function cs.update(param, program) end
 
 ---Post-load step: the same bytes as another dtype
 ---@param param string

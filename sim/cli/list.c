@@ -1,4 +1,4 @@
-#include "sim/cli/cli.h"
+#include "sim/cli/list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@ enum { COLUMNS = 7 };
 /* A registry seen as a table: `row` fills the cells of row i (NULL and "" show as "-"), or says that there is none. */
 struct list {
     const char *kind;
-    const char *heading[COLUMNS]; /* NULL: no more columns */
-    bool (*row)(size_t i, struct cs_arena *arena, const char **cells);
+    const char *heading[COLUMNS];                                      /* NULL: no more columns */
+    bool (*row)(size_t i, struct cs_arena *arena, const char **cells); /* NULL: models, of a folder */
 };
 
 /* ---- rows ---- */
@@ -103,6 +103,13 @@ static bool policy_row(size_t i, struct cs_arena *arena, const char **cells) {
     return true;
 }
 
+static bool table_row(size_t i, struct cs_arena *arena, const char **cells) {
+    if (i >= cs_n_step_tables) return false;
+    cells[0] = cs_step_tables[i]->name;
+    cells[1] = cs_arena_format(arena, "%zu", cs_step_tables[i]->n_steps);
+    return true;
+}
+
 /* clang-format off */
 static const struct list lists[] = {
     {"devices", {"device", "state"}, device_row},
@@ -113,17 +120,20 @@ static const struct list lists[] = {
     {"policies", {"policy", "rule", "weakness"}, policy_row},
     {"drivers", {"driver", "kind", "text"}, driver_row},
     {"mutants", {"mutant", "state", "class", "channel", "report", "what is wrong"}, mutant_row},
+    {"tables", {"table of steps", "steps"}, table_row},
+    {"models", {"model", "layers", "experts from", "experts", "hidden", "intermediate", "experts in checkpoints"}, NULL},
 };
 /* clang-format on */
 
 /* ---- printing ---- */
 
-static bool next_row(const struct list *list, size_t i, struct cs_arena *arena, const char **cells) {
+static bool next_row(const struct list *list, const struct cs_model_list *models, size_t i, struct cs_arena *arena,
+                     const char **cells) {
     memset(cells, 0, COLUMNS * sizeof *cells);
-    if (!list->row(i, arena, cells)) return false;
+    bool is_there = list->row ? list->row(i, arena, cells) : cs_list_model_row(models, i, arena, cells);
     for (size_t c = 0; c < COLUMNS; c++)
         if (!cells[c] || !*cells[c]) cells[c] = "-";
-    return true;
+    return is_there;
 }
 
 static void widen(size_t *width, const char *const *cells) {
@@ -142,20 +152,31 @@ static void print_row(const struct list *list, const char *const *cells, const s
     }
 }
 
-static void print_list(const struct list *list, struct cs_arena *arena) {
+/* `folder`: of scenarios, for models. */
+static enum cs_status print_list(const struct list *list, const char *folder, struct cs_arena *arena) {
     const char *cells[COLUMNS];
     size_t width[COLUMNS] = {0};
+    struct cs_model_list models = {0};
+    if (!list->row) CS_TRY(cs_list_models(folder, arena, &models));
     widen(width, list->heading);
-    for (size_t i = 0; next_row(list, i, arena, cells); i++) widen(width, cells);
+    for (size_t i = 0; next_row(list, &models, i, arena, cells); i++) widen(width, cells);
     print_row(list, list->heading, width);
-    for (size_t i = 0; next_row(list, i, arena, cells); i++) print_row(list, cells, width);
+    for (size_t i = 0; next_row(list, &models, i, arena, cells); i++) print_row(list, cells, width);
+    return CS_OK;
 }
 
-static void print_all(struct cs_arena *arena) {
+static const char scenarios[] = "scenarios";
+
+/* Without models where there is no folder of them. */
+static enum cs_status print_all(struct cs_arena *arena) {
     for (size_t i = 0; i < CS_COUNT(lists); i++) {
         printf("%s%s:\n\n", i ? "\n" : "", lists[i].kind);
-        print_list(&lists[i], arena);
+        enum cs_status status = print_list(&lists[i], scenarios, arena);
+        bool has_no_folder = !lists[i].row && status == CS_BAD_FILE;
+        if (has_no_folder) printf("%s\n", cs_error_text());
+        if (!has_no_folder) CS_TRY(status);
     }
+    return CS_OK;
 }
 
 static enum cs_status find_list(const char *kind, const struct list **found) {
@@ -169,16 +190,13 @@ static enum cs_status find_list(const char *kind, const struct list **found) {
 }
 
 static enum cs_status list_words(const struct cs_options *options, struct cs_arena *arena) {
-    CS_REQUIRE(options->n_words <= 1, CS_BAD_USAGE, "list shows one list or all of them, found \"%s\" too",
-               options->words[1]);
     const struct list *list;
-    if (options->n_words == 0) {
-        print_all(arena);
-        return CS_OK;
-    }
+    if (options->n_words == 0) return print_all(arena);
     CS_TRY(find_list(options->words[0], &list));
-    print_list(list, arena);
-    return CS_OK;
+    size_t most = list->row ? 1 : 2;
+    CS_REQUIRE(options->n_words <= most, CS_BAD_USAGE, "list %s: found \"%s\" too: list shows one list or all of them",
+               list->kind, options->words[most]);
+    return print_list(list, options->n_words > 1 ? options->words[1] : scenarios, arena);
 }
 
 int cs_verb_list(int argc, char **argv) {

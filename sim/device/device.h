@@ -53,6 +53,8 @@ struct cs_plan {
     const uint8_t *word;
 };
 
+/* Whether the words of a layout are well-formed, whatever it is applied to: CS_BAD_VALUE names the first that is not. */
+enum cs_status cs_layout_check(const struct cs_layout *layout);
 /* Composes `n` layouts over a matrix [rows, columns] of elements `bits` wide into one plan. CS_BAD_SHAPE names the
  * layout, the extent and the divisor when a view does not divide; CS_BAD_VALUE the malformed word of a layout;
  * CS_UNSUPPORTED when two layouts do not compose (extents that cross, such as halves of 192 rows and tiles of 128): run

@@ -283,12 +283,7 @@ static enum cs_status take_word(struct cs_plan *plan, const struct cs_layout *co
         CS_REQUIRE(plan->rows * plan->columns * plan->bits % 32 == 0, CS_BAD_SHAPE,
                    "%s: %" PRId64 " x %" PRId64 " elements of %d bits are no whole number of 32-bit words",
                    cs_layout_label(chain[i]), plan->rows, plan->columns, plan->bits);
-        bool seen[32] = {false};
-        for (int bit = 0; bit < 32; bit++) {
-            CS_REQUIRE(chain[i]->word[bit] < 32 && !seen[chain[i]->word[bit]], CS_BAD_VALUE,
-                       "%s: word is not a permutation of 0 to 31", cs_layout_label(chain[i]));
-            seen[chain[i]->word[bit]] = true;
-        }
+        CS_TRY(cs_layout_check_word(chain[i]));
         plan->word = chain[i]->word;
     }
     return CS_OK;

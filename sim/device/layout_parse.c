@@ -115,6 +115,26 @@ enum cs_status cs_layout_parse(const struct cs_layout *layout, struct cs_notatio
     return CS_OK;
 }
 
+enum cs_status cs_layout_check(const struct cs_layout *layout) {
+    struct cs_notation notation;
+    CS_TRY(cs_layout_parse(layout, &notation));
+    bool is_known = layout->bits == 0 || layout->bits == 4 || layout->bits == 8 || layout->bits == 16 ||
+                    layout->bits == 32 || layout->bits == 64;
+    CS_REQUIRE(is_known, CS_BAD_VALUE, "%s: elements of %d bits; layouts move 4, 8, 16, 32 or 64",
+               cs_layout_label(layout), layout->bits);
+    return layout->word ? cs_layout_check_word(layout) : CS_OK;
+}
+
+enum cs_status cs_layout_check_word(const struct cs_layout *layout) {
+    bool seen[32] = {false};
+    for (int bit = 0; bit < 32; bit++) {
+        CS_REQUIRE(layout->word[bit] < 32 && !seen[layout->word[bit]], CS_BAD_VALUE,
+                   "%s: word is not a permutation of 0 to 31", cs_layout_label(layout));
+        seen[layout->word[bit]] = true;
+    }
+    return CS_OK;
+}
+
 /* Number of leading dimensions that multiply to `rows`, the others to `columns`; 0 when they do not. */
 static int row_dimensions(const int64_t *extents, int ndim, int64_t rows, int64_t columns) {
     int n = 0;

@@ -30,6 +30,9 @@ struct cs_notation {
 /* Reads the four texts; looks at no shape. CS_BAD_VALUE names the layout and the word that is wrong. */
 enum cs_status cs_layout_parse(const struct cs_layout *layout, struct cs_notation *notation);
 
+/* That `word` sends every bit somewhere else. */
+enum cs_status cs_layout_check_word(const struct cs_layout *layout);
+
 /* The extents that the view has for a matrix [rows, columns], padding included. CS_BAD_SHAPE names the layout, the
  * extent and the divisor. `is_transposing`: all dimensions of K come before all of M in the result. */
 enum cs_status cs_layout_extents(const struct cs_layout *layout, const struct cs_notation *notation, int64_t rows,

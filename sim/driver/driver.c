@@ -50,6 +50,7 @@ enum cs_status cs_process(struct cs_module *module) {
     bool fills_late = cs_rank_has_defect(rank, CS_DEFECT_FILL_AFTER_POST_LOAD);
     if (!fills_late) CS_TRY(cs_module_fill(module));
     enum cs_status status = cs_post_load(module);
+    if (status == CS_BAD_SCRIPT) return status; /* it begins with the script's line */
     CS_REQUIRE(status == CS_OK, status, "rank %d: post-load of %s: %s", rank->index, module->spec->name,
                cs_error_text());
     bool fills_again = cs_rank_has_defect(rank, CS_DEFECT_FILL_TWICE);

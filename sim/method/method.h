@@ -62,10 +62,17 @@ enum cs_status cs_sizes_resolve(struct cs_sizes *sizes, const struct cs_rounding
 /* The same by a back end, with its own rule; fills in the method's usual settings where `sizes` has none. */
 enum cs_status cs_sizes_for_backend(struct cs_sizes *sizes, const struct cs_backend *backend, bool is_reference);
 
+/* The same for a method and a back end that need not be registered. */
+enum cs_status cs_sizes_for_method(struct cs_sizes *sizes, const struct cs_method *method,
+                                   const struct cs_backend *backend, bool is_reference);
+
 /* Parses a shape over `sizes`: E, Eg, Ei (rows of activation scales), H, Hu, I, If, Iu, S (shards of w13), B (bits), P
  * (elements of an i32 word), G (group), Bn and Bk (the checkpoint's block), bn and bk (the parameter's). CS_BAD_VALUE
  * names the word. */
 enum cs_status cs_shape_parse(const char *text, const struct cs_sizes *sizes, int *ndim, int64_t *shape);
+
+/* That every word of a shape is known, whatever the sizes. CS_BAD_VALUE names the first that is not. */
+enum cs_status cs_shape_check(const char *text);
 
 /* The tensors of a routed-experts module, in upstream's order. */
 enum cs_status cs_method_tensors(const struct cs_method *method, const struct cs_sizes *sizes, struct cs_arena *arena,

@@ -119,6 +119,13 @@ static enum cs_status set(struct cs_post_load *run, const struct cs_step *step) 
     return CS_OK;
 }
 
+/* A step that a script made: what does not fit is the script's error, at the line that made it. */
+static enum cs_status blame(const struct cs_step *step, enum cs_status status) {
+    bool is_scripts = status == CS_BAD_SHAPE || status == CS_BAD_INDEX || status == CS_BAD_VALUE ||
+                      status == CS_BAD_TYPE || status == CS_UNSUPPORTED;
+    return step->place && is_scripts ? cs_fail(CS_BAD_SCRIPT, "%s%s", step->place, cs_error_text()) : status;
+}
+
 enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *steps, size_t n) {
     static enum cs_status (*const run_step[])(struct cs_post_load *, const struct cs_step *) = {
         [CS_STEP_RELAYOUT] = cs_step_relayout,
@@ -143,7 +150,7 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
         const struct cs_step *step = &steps[i];
         if (is_left_out(run, step)) continue;
         if (step->kind != CS_STEP_GUARD)
-            CS_TRY(run_step[step->kind](run, step));
+            CS_TRY(blame(step, run_step[step->kind](run, step)));
         else if ((run->facts & step->when) != step->when || run->facts & step->unless)
             i++;
     }

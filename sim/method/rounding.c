@@ -72,6 +72,26 @@ struct cs_rounding cs_mxfp4_rounding(const char *upstream, enum cs_platform plat
     return rule->on[platform];
 }
 
+bool cs_mxfp4_is_ruled(const char *upstreams, const struct cs_rounding *released) {
+    char first[64];
+    size_t n = upstreams ? strcspn(upstreams, " ") : 0;
+    if (n == 0 || n >= sizeof first) return false;
+    memcpy(first, upstreams, n);
+    first[n] = 0;
+    struct cs_rounding rule = cs_mxfp4_rounding(first, CS_CUDA, NULL);
+    return rule.intermediate == released->intermediate && rule.hidden == released->hidden;
+}
+
+const char *cs_platform_name(enum cs_platform platform) {
+    static const char *const names[CS_N_PLATFORMS] = {"cuda", "xpu", "cdna3", "cdna4"};
+    return names[platform];
+}
+
+const char *cs_all2all_name(enum cs_all2all all2all) {
+    static const char *const names[CS_N_ALL2ALLS] = {"none", "deepep_ht", "deepep_ll", "deepep_v2", "nixl_ep"};
+    return names[all2all];
+}
+
 /* ---- rules of single back ends ---- */
 
 /* Source: vllm fused_moe/oracle/unquantized.py. */
@@ -188,8 +208,9 @@ enum cs_status cs_sizes_resolve(struct cs_sizes *sizes, const struct cs_rounding
     return CS_OK;
 }
 
-enum cs_status cs_sizes_for_backend(struct cs_sizes *sizes, const struct cs_backend *backend, bool is_reference) {
-    const struct cs_quant *usual = &cs_method_by_name(backend->method)->usual;
+enum cs_status cs_sizes_for_method(struct cs_sizes *sizes, const struct cs_method *method,
+                                   const struct cs_backend *backend, bool is_reference) {
+    const struct cs_quant *usual = &method->usual;
     sizes->options |= usual->options | backend->options;
     if (!sizes->bits) sizes->bits = usual->bits;
     if (!sizes->group) sizes->group = usual->group;
@@ -197,4 +218,8 @@ enum cs_status cs_sizes_for_backend(struct cs_sizes *sizes, const struct cs_back
     CS_TRY(cs_sizes_resolve(sizes, is_reference && backend->reference.intermediate ? &backend->reference
                                                                                    : &backend->released));
     return backend->round ? backend->round(sizes) : CS_OK;
+}
+
+enum cs_status cs_sizes_for_backend(struct cs_sizes *sizes, const struct cs_backend *backend, bool is_reference) {
+    return cs_sizes_for_method(sizes, cs_method_by_name(backend->method), backend, is_reference);
 }

@@ -11,10 +11,16 @@ struct cs_rounding {
 };
 
 enum cs_platform { CS_CUDA, CS_XPU, CS_CDNA3, CS_CDNA4, CS_N_PLATFORMS };
+enum { CS_N_ALL2ALLS = CS_ALL2ALL_NIXL_EP + 1 };
 
 /* What the MXFP4 back end of that upstream name rounds to; `activation`: upstream's name, or NULL as gpt-oss, Quark and
  * online mxfp4 pass none. */
 struct cs_rounding cs_mxfp4_rounding(const char *upstream, enum cs_platform platform, const char *activation);
+
+/* Whether a back end's row of the table, `released` for the first of its upstream names, is one of these rules. */
+bool cs_mxfp4_is_ruled(const char *upstreams, const struct cs_rounding *released);
+const char *cs_platform_name(enum cs_platform platform);
+const char *cs_all2all_name(enum cs_all2all all2all);
 
 /* Hidden size that an all-to-all back end can transport. CS_BAD_VALUE above the largest. */
 enum cs_status cs_all2all_round(enum cs_all2all all2all, int64_t hidden, int64_t *rounded);

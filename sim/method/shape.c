@@ -56,6 +56,14 @@ static enum cs_status apply(char operation, const char *text, size_t length, int
     return CS_OK;
 }
 
+static enum cs_status read_word(const char *text, size_t length, size_t start, size_t end, const struct cs_sizes *sizes,
+                                int64_t *value) {
+    CS_REQUIRE(size_of_word(text + start, end - start, sizes, value), CS_BAD_VALUE,
+               "shape word \"%.*s\" is unknown: use E, Eg, I, Iu, If, H, Hu, S or a number, joined by * and /",
+               (int)length, text);
+    return CS_OK;
+}
+
 /* One extent: factors joined by *, /, // and /+, from left to right. */
 static enum cs_status parse_extent(const char *text, size_t length, const struct cs_sizes *sizes, int64_t *extent) {
     char operation = '*';
@@ -63,9 +71,7 @@ static enum cs_status parse_extent(const char *text, size_t length, const struct
     for (size_t start = 0, end = 0; start <= length; start = end + 1) {
         for (end = start; end < length && text[end] != '*' && text[end] != '/';) end++;
         int64_t value;
-        CS_REQUIRE(size_of_word(text + start, end - start, sizes, &value), CS_BAD_VALUE,
-                   "shape word \"%.*s\" is unknown: use E, Eg, I, Iu, If, H, Hu, S or a number, joined by * and /",
-                   (int)length, text);
+        CS_TRY(read_word(text, length, start, end, sizes, &value));
         CS_TRY(apply(operation, text, length, value, extent));
         if (end < length) operation = text[end];
         bool is_rounded = end + 1 < length && text[end] == '/' && (text[end + 1] == '/' || text[end + 1] == '+');
@@ -84,6 +90,22 @@ enum cs_status cs_shape_parse(const char *text, const struct cs_sizes *sizes, in
         }
         word += length;
         while (*word == ' ') word++;
+    }
+    return CS_OK;
+}
+
+enum cs_status cs_shape_check(const char *text) {
+    const struct cs_sizes none = {0};
+    for (const char *word = text; *word; word += strspn(word, " ")) {
+        size_t length = strcspn(word, " ");
+        for (size_t start = 0, end; start <= length; start = end + 1) {
+            int64_t value;
+            end = start + strcspn(word + start, "*/ ");
+            CS_TRY(read_word(word, length, start, end, &none, &value));
+            bool is_rounded = end + 1 < length && word[end] == '/' && strchr("/+", word[end + 1]);
+            end += is_rounded;
+        }
+        word += length;
     }
     return CS_OK;
 }

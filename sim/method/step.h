@@ -67,6 +67,8 @@ struct cs_step {
     const char *param;
     const char *from;
     const char *chain[CS_CHAIN]; /* layout names, NULL at the end */
+    const struct cs_layout *own[CS_CHAIN]; /* a scenario's own layouts in the chain; NULL: the registry's of that name */
+    const char *place;                     /* "file:line: " of a script that made the step, or NULL */
     enum cs_dtype dtype;
     float value;
     const char *text;  /* program, or shape: see cs_steps_run */

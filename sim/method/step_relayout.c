@@ -28,7 +28,8 @@ static enum cs_status plan_of(struct cs_rank *rank, const struct part *part, int
     const struct cs_layout *chain[CS_CHAIN];
     for (size_t i = 0; i < part->n; i++) {
         const char *name = part->step->chain[part->first + i];
-        chain[i] = cs_layout_by_name(name);
+        const struct cs_layout *own = part->step->own[part->first + i];
+        chain[i] = own ? own : cs_layout_by_name(name);
         CS_REQUIRE(chain[i], CS_BAD_VALUE, "no layout is named \"%s\"; `coldstart list layouts` shows them", name);
     }
     struct cs_plan_cache *made = CS_NEW(rank->arena, struct cs_plan_cache);

@@ -98,6 +98,8 @@ struct cs_extents {
     int64_t items[CS_NDIM];
 };
 void cs_value_extents(const struct cs_value *value, struct cs_extents *extents);
+/* A shape in the words of methods, "E 2*I H", of at least so many extents. */
+const char *cs_value_shape(const struct cs_value *value, size_t least);
 /* A list of records, or of objects when `object` is their kind. */
 const void *cs_value_records(const struct cs_value *value, const struct cs_record *record, const char *object,
                              size_t *n);

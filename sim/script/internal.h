@@ -34,14 +34,21 @@ struct cs_script {
     bool is_stopped;
     bool is_out_of_memory; /* the machine, not the budget */
     enum cs_status stop_status;
-    char stop[1024]; /* why it was stopped */
+    char stop[1024];       /* why it was stopped */
+    const char *thrown_at; /* "file:line: " where the script last raised an error that is no text */
     size_t n_settings, n_declared;
     const struct cs_setting *settings;
     const struct cs_declared *declared; /* NULL: nothing is declared */
     struct cs_script_file *files;
     size_t n_results;
     const struct cs_scenario **results; /* what the file returned */
+    size_t n_models;                    /* cs_script_models */
+    struct cs_listed_model *models;
 };
+
+/* Runs `function` in a new Lua state for the file; what it makes lives in `arena`. */
+enum cs_status cs_script_run(struct cs_script *script, const char *path, struct cs_arena *arena,
+                             lua_CFunction function);
 
 /* As cs_script_load_all, without cs_scenario_check. */
 enum cs_status cs_script_parse_all(const char *path, const struct cs_setting *settings, size_t n_settings,
@@ -84,7 +91,7 @@ struct cs_binding {
     const struct cs_record *record; /* fields of its table argument, or NULL */
     struct {
         const char *name, *type; /* "version?" may be missing, "..." comes any number of times */
-    } params[3];                 /* none, with a record: its table alone */
+    } params[4];                 /* none, with a record: its table alone */
     const char *returns, *text;  /* returns: a type, or NULL; text: a line of Markdown */
 };
 extern const struct cs_binding cs_bindings[]; /* sorted by name within "cs." and "s:" */
@@ -94,8 +101,12 @@ extern const size_t cs_n_bindings;
 void cs_bindings_open(lua_State *L);
 
 /* Objects of the language: userdata that point to immutable descriptions in the arena. */
+#define CS_OBJECT_BACKEND    "a back end (cs.backend)"
 #define CS_OBJECT_CHECKPOINT "a checkpoint (cs.synthetic, cs.perturbed, …)"
 #define CS_OBJECT_EXPECTED   "an expectation (cs.equal, cs.refused)"
+#define CS_OBJECT_LAYOUT     "a layout (cs.layout)"
+#define CS_OBJECT_LOADER     "a loader (cs.loader)"
+#define CS_OBJECT_METHOD     "a method (cs.method)"
 #define CS_OBJECT_MODEL      "a model (cs.model, cs.toy)"
 #define CS_OBJECT_MODULE     "a module (cs.module)"
 #define CS_OBJECT_PLAN       "the server of `run`"
@@ -136,12 +147,25 @@ int cs_script_declare(lua_State *L);
 int cs_script_model(lua_State *L);
 int cs_script_module(lua_State *L);
 int cs_script_toy(lua_State *L);
-int cs_script_relayout(lua_State *L);
+int cs_script_layout(lua_State *L);
+int cs_script_loader(lua_State *L);
+int cs_script_method(lua_State *L);
+int cs_script_backend(lua_State *L);
+int cs_script_call(lua_State *L);
 int cs_script_cast(lua_State *L);
-int cs_script_view(lua_State *L);
-int cs_script_replace(lua_State *L);
 int cs_script_config(lua_State *L);
 int cs_script_constant(lua_State *L);
+int cs_script_map(lua_State *L);
+int cs_script_maximum(lua_State *L);
+int cs_script_pad(lua_State *L);
+int cs_script_relayout(lua_State *L);
+int cs_script_replace(lua_State *L);
+int cs_script_reshape(lua_State *L);
+int cs_script_select(lua_State *L);
+int cs_script_take(lua_State *L);
+int cs_script_transpose(lua_State *L);
+int cs_script_update(lua_State *L);
+int cs_script_view(lua_State *L);
 int cs_script_synthetic(lua_State *L);
 int cs_script_pattern(lua_State *L);
 int cs_script_perturbed(lua_State *L);
@@ -154,6 +178,12 @@ int cs_script_sleep(lua_State *L);
 int cs_script_wake(lua_State *L);
 int cs_script_expect(lua_State *L);
 
+/* The name of a loader, a scenario's own or a registered one; `own`: NULL for the latter. */
+const char *cs_value_loader(const struct cs_value *value, const struct cs_loader **own);
+/* Makes it one that the scenario's names are looked up in first; once is enough. */
+void cs_scenario_own_loader(lua_State *L, struct cs_scenario *scenario, const struct cs_loader *loader);
+
+extern const struct cs_record cs_record_layout, cs_record_loader, cs_record_method, cs_record_backend;
 extern const struct cs_record cs_record_scenario, cs_record_model, cs_record_module, cs_record_toy,
     cs_record_cold_start, cs_record_reload, cs_record_expected, cs_record_option;
 

@@ -55,13 +55,17 @@ static void read_buffer(const struct cs_value *value, void *structure) {
 
 /* ---- loads ---- */
 
+static void read_loader(const struct cs_value *value, void *op) {
+    ((OP *)op)->loader = cs_value_loader(value, &((OP *)op)->own_loader);
+}
+
 static const struct cs_field cold_start_fields[] = {
     {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint; `\"dummy_start\"` has none")},
     {CS_TEXT_ROW("driver", OP, driver,
                  "`\"meta_build\"`: built on the meta device, tensors of a finished server attached; "
                  "`\"dummy_start\"`: random numbers"),
      CS_TYPE("cs.StartDriver"), CS_DEFAULT("`\"cold_start\"`")},
-    {CS_TEXT_ROW("loader", OP, loader, "another loader than the scenario's"), CS_TYPE("cs.Loader")},
+    {CS_CUSTOM_ROW("loader", read_loader, "cs.Loader|cs.OwnLoader", "another loader than the scenario's")},
 };
 static void check_start(const struct cs_value *value, void *structure) {
     const OP *op = structure;
@@ -77,7 +81,7 @@ static const struct cs_field reload_fields[] = {
     {CS_TEXT_ROW("driver", OP, driver, "how the checkpoint comes in: `coldstart list drivers`"),
      CS_TYPE("cs.ReloadDriver"), CS_REQUIRED},
     {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint"), CS_REQUIRED},
-    {CS_TEXT_ROW("loader", OP, loader, "another loader than the scenario's"), CS_TYPE("cs.Loader")},
+    {CS_CUSTOM_ROW("loader", read_loader, "cs.Loader|cs.OwnLoader", "another loader than the scenario's")},
     {CS_CUSTOM_ROW("order", read_order, "\"file\"|\"shuffled\"|\"reversed\"|integer[]",
                    "order of arrival; shuffled: from the seed; a list: positions in the file's order, from 1"),
      CS_DEFAULT("`\"file\"`")},

@@ -41,11 +41,11 @@ static void push_extent(const struct cs_value *value, const char *before) {
 }
 
 /* "E", 8 or { "E", 2, "H" } → "E 2 H", the notation of methods. */
-static void read_shape(const struct cs_value *value, void *structure) {
+const char *cs_value_shape(const struct cs_value *value, size_t least) {
     lua_State *L = value->L;
     bool is_list = cs_value_is(value, LUA_TTABLE);
     size_t n = is_list ? cs_value_list(value) : 1;
-    if (n < 1 || n > CS_NDIM) cs_value_refuse(value, "found %zu extents, expected 1 to %d", n, CS_NDIM);
+    if (n < least || n > CS_NDIM) cs_value_refuse(value, "found %zu extents, expected %zu to %d", n, least, CS_NDIM);
     int top = lua_gettop(L);
     const char *text = "";
     for (size_t i = 0; i < n; i++) {
@@ -54,7 +54,11 @@ static void read_shape(const struct cs_value *value, void *structure) {
         text = cs_script_copy(L, lua_tostring(L, -1));
         lua_settop(L, top);
     }
-    ((struct cs_template_tensor *)structure)->shape = text;
+    return text;
+}
+
+static void read_shape(const struct cs_value *value, void *structure) {
+    ((struct cs_template_tensor *)structure)->shape = cs_value_shape(value, 1);
 }
 
 static void read_kind(const struct cs_value *value, void *structure) {
@@ -179,84 +183,5 @@ int cs_script_model(lua_State *L) {
     model->prefix = "";
     cs_value_record(&argument, &cs_record_model, model);
     cs_object_push(L, CS_OBJECT_MODEL, model);
-    return 1;
-}
-
-/* ---- post-load steps ---- */
-
-static struct cs_step *push_step(lua_State *L, enum cs_step_kind kind) {
-    struct cs_step *step = CS_SCRIPT_NEW(L, struct cs_step, 1);
-    step->kind = kind;
-    cs_object_push(L, CS_OBJECT_STEP, step);
-    return step;
-}
-
-static const char *text_argument(lua_State *L, int index, const char *name) {
-    struct cs_value value = cs_value_argument(L, index, name);
-    return cs_value_text(&value);
-}
-
-/* One path, and the NULL at the end. */
-static const char *const *path_argument(lua_State *L, const char *name) {
-    const char **paths = CS_SCRIPT_NEW(L, const char *, 2);
-    paths[0] = text_argument(L, 1, name);
-    return paths;
-}
-
-int cs_script_relayout(lua_State *L) {
-    int n = lua_gettop(L);
-    cs_value_last_argument(L, 1 + CS_CHAIN, "cs.relayout");
-    lua_settop(L, n < 2 ? 2 : n);
-    struct cs_step *step = push_step(L, CS_STEP_RELAYOUT);
-    step->param = text_argument(L, 1, "cs.relayout.param");
-    for (int i = 0; i == 0 || i + 1 < n; i++) step->chain[i] = text_argument(L, i + 2, "cs.relayout.layout");
-    return 1;
-}
-
-static int cast_or_view(lua_State *L, enum cs_step_kind kind, const char *param, const char *dtype) {
-    lua_settop(L, 2);
-    struct cs_step *step = push_step(L, kind);
-    step->param = text_argument(L, 1, param);
-    struct cs_value value = cs_value_argument(L, 2, dtype);
-    step->dtype = cs_value_dtype(&value);
-    return 1;
-}
-
-int cs_script_cast(lua_State *L) {
-    cs_value_last_argument(L, 2, "cs.cast");
-    return cast_or_view(L, CS_STEP_CAST, "cs.cast.param", "cs.cast.dtype");
-}
-
-int cs_script_view(lua_State *L) {
-    cs_value_last_argument(L, 2, "cs.view");
-    return cast_or_view(L, CS_STEP_VIEW, "cs.view.param", "cs.view.dtype");
-}
-
-int cs_script_replace(lua_State *L) {
-    cs_value_last_argument(L, 1, "cs.replace");
-    lua_settop(L, 1);
-    struct cs_step *step = push_step(L, CS_STEP_REPLACE);
-    step->param = text_argument(L, 1, "cs.replace.param");
-    return 1;
-}
-
-int cs_script_config(lua_State *L) {
-    cs_value_last_argument(L, 2, "cs.config");
-    lua_settop(L, 2);
-    struct cs_step *step = push_step(L, CS_STEP_CONFIG);
-    step->paths = path_argument(L, "cs.config.path");
-    step->param = text_argument(L, 2, "cs.config.param");
-    return 1;
-}
-
-int cs_script_constant(lua_State *L) {
-    cs_value_last_argument(L, 2, "cs.constant");
-    lua_settop(L, 2);
-    struct cs_step *step = push_step(L, CS_STEP_CONSTANT);
-    step->paths = path_argument(L, "cs.constant.path");
-    struct cs_value value = cs_value_argument(L, 2, "cs.constant.value");
-    double number = cs_value_number(&value);
-    step->value = (float)number;
-    if (step->value - step->value != 0) cs_value_fail(&value, "a number that fits f32");
     return 1;
 }

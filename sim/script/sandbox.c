@@ -223,6 +223,26 @@ static int print_to_stderr(lua_State *L) {
     return 0;
 }
 
+/* ---- error ---- */
+
+/* As Lua's own. Only texts carry a place: of other values the place is kept here. */
+static int raise_error(lua_State *L) {
+    lua_Integer level = luaL_optinteger(L, 2, 1);
+    lua_settop(L, 1);
+    if (lua_type(L, 1) != LUA_TSTRING) {
+        cs_script_push_place(L, level > 1 ? 1 : 0);
+        cs_script_of(L)->thrown_at = cs_script_copy(L, lua_tostring(L, -1));
+        lua_settop(L, 1);
+        return lua_error(L);
+    }
+    if (level > 0) {
+        luaL_where(L, (int)level);
+        lua_insert(L, 1);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
+
 /* ---- require ---- */
 
 static bool is_module_name(const char *name) {
@@ -316,6 +336,8 @@ void cs_sandbox_open(lua_State *L) {
     put_fences(L);
     lua_pushcfunction(L, print_to_stderr);
     lua_setglobal(L, "print");
+    lua_pushcfunction(L, raise_error);
+    lua_setglobal(L, "error");
     lua_newtable(L);
     lua_pushcclosure(L, require_file, 1);
     lua_setglobal(L, "require");

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "sim/script/fields.h"
+#include "sim/script/own.h"
 
 #define SCENARIO struct cs_scenario
 #define RULE     struct cs_allocator_rule
@@ -103,6 +103,8 @@ static void read_name(const struct cs_value *value, void *scenario) {
     for (const char *c = name; *c; c++)
         is_good = is_good && (islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_' || *c == '.');
     if (!is_good) cs_value_fail(value, "a name of a-z, 0-9, _ and .");
+    if (strlen(name) > CS_SCENARIO_NAME)
+        cs_value_refuse(value, "found %zu characters, expected at most %d", strlen(name), CS_SCENARIO_NAME);
     ((SCENARIO *)scenario)->name = name;
 }
 
@@ -186,12 +188,30 @@ static const struct cs_field scenario_fields[] = {
     {CS_OBJECT_ROW("model", SCENARIO, model, CS_OBJECT_MODEL, &cs_record_model,
                    "`cs.model`, `cs.toy`, or a function of `models/`"),
      CS_REQUIRED},
-    {CS_TEXT_ROW("method", SCENARIO, method, "quantization method of the routed experts: `coldstart list methods`"),
-     CS_TYPE("cs.Method"), CS_DEFAULT("none; required with routed experts")},
-    {CS_TEXT_ROW("backend", SCENARIO, backend, "its back end, by our name or the engine's: `coldstart list backends`"),
-     CS_TYPE("cs.Backend|string"), CS_DEFAULT("none; required with a method")},
-    {CS_TEXT_ROW("loader", SCENARIO, loader, "one of the method's loaders: `coldstart list loaders`"),
-     CS_TYPE("cs.Loader"), CS_DEFAULT("the method's first")},
+    {CS_CUSTOM_ROW("method", cs_read_method, "cs.Method|cs.OwnMethod",
+                   "quantization method of the routed experts: `coldstart list methods`, or `cs.method`"),
+     CS_DEFAULT("none; required with routed experts")},
+    {CS_CUSTOM_ROW("backend", cs_read_backend, "cs.Backend|string|cs.OwnBackend",
+                   "its back end, by our name or the engine's: `coldstart list backends`, or `cs.backend`"),
+     CS_DEFAULT("none; required with a method")},
+    {CS_CUSTOM_ROW("loader", cs_read_loader, "cs.Loader|cs.OwnLoader",
+                   "one of the method's loaders: `coldstart list loaders`, or `cs.loader`"),
+     CS_DEFAULT("the method's first")},
+    {CS_CUSTOM_ROW("quantization", cs_read_scenario_quantization, "cs.Quantization",
+                   "how the method is configured, where it can be"),
+     CS_DEFAULT("as the method usually is"), CS_TABLES_OF(&cs_record_quantization)},
+    {CS_CUSTOM_ROW("experts", cs_read_experts, "cs.Experts", "what experts are like, and where they are"),
+     CS_DEFAULT("as the method usually is"), CS_TABLES_OF(&cs_record_experts)},
+    {CS_CUSTOM_ROW("all2all", cs_read_all2all, "\"none\"|\"deepep_ht\"|\"deepep_ll\"|\"deepep_v2\"|\"nixl_ep\"",
+                   "all-to-all back end: it may round the hidden size"),
+     CS_DEFAULT("`\"none\"`")},
+    {CS_CUSTOM_ROW("platform", cs_read_platform, "\"cuda\"|\"xpu\"|\"cdna3\"|\"cdna4\"",
+                   "whose rounding of MXFP4 sizes holds"),
+     CS_DEFAULT("`\"cuda\"`")},
+    {CS_CUSTOM_ROW(
+         "chosen_by", cs_read_chosen_by, "\"user\"|\"engine\"",
+         "who chose the back end: FP8 in blocks of a size that does not divide is refused or rounded by that"),
+     CS_DEFAULT("`\"user\"`")},
     {CS_CUSTOM_ROW("rounding", read_rounding, "\"released\"|\"reference\"",
                    "how the back end rounds sizes: as released, or as in published figures"),
      CS_DEFAULT("`\"released\"`")},
@@ -237,7 +257,10 @@ int cs_script_scenario(lua_State *L) {
     };
     cs_value_record(&argument, &cs_record_scenario, scenario);
     cs_value_field(&argument, "run", &run);
+    cs_scenario_own_backend(L, scenario);
     cs_plan_record(L, run.at, scenario);
+    for (size_t i = 0; i < scenario->n_ops; i++)
+        if (scenario->ops[i].own_loader) cs_scenario_own_loader(L, scenario, scenario->ops[i].own_loader);
     cs_checkpoints_complete(&argument, scenario);
     cs_object_push(L, CS_OBJECT_SCENARIO, scenario);
     return 1;

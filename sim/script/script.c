@@ -273,7 +273,8 @@ static enum cs_status status_of(const struct cs_script *script, int code) {
     CS_REQUIRE(code != LUA_ERRMEM, CS_BAD_SCRIPT, "%s: more than %d MiB of memory", script->path,
                CS_SCRIPT_BYTES >> 20);
     if (lua_type(script->L, -1) == LUA_TSTRING) return fail_with(script, lua_tostring(script->L, -1));
-    return cs_fail(CS_BAD_SCRIPT, "%s: raised an error that is no text but a %s value", script->path,
+    return cs_fail(CS_BAD_SCRIPT, "%s%sraised an error that is no text but a %s value",
+                   script->thrown_at ? script->thrown_at : script->path, script->thrown_at ? "" : ": ",
                    luaL_typename(script->L, -1));
 }
 
@@ -297,24 +298,29 @@ static enum cs_status take_results(const struct cs_script *script, struct cs_scr
     return CS_OK;
 }
 
-enum cs_status cs_script_parse_all(const char *path, const struct cs_setting *settings, size_t n_settings,
-                                   struct cs_arena *arena, struct cs_script_list *list) {
+enum cs_status cs_script_run(struct cs_script *script, const char *path, struct cs_arena *arena,
+                             lua_CFunction function) {
     CS_TRY(check_file(path));
-    struct cs_script script = {
-        .path = cs_arena_text(arena, path), .arena = arena, .n_settings = n_settings, .settings = settings};
-    CS_REQUIRE(script.path, CS_NO_MEMORY, "%s: out of memory", path);
-    lua_State *L = lua_newstate(allocate, &script);
+    script->path = cs_arena_text(arena, path);
+    script->arena = arena;
+    CS_REQUIRE(script->path, CS_NO_MEMORY, "%s: out of memory", path);
+    lua_State *L = lua_newstate(allocate, script);
     CS_REQUIRE(L, CS_NO_MEMORY, "%s: out of memory", path);
-    struct cs_script *self = &script;
-    memcpy(lua_getextraspace(L), &self, sizeof self);
-    script.L = L;
+    memcpy(lua_getextraspace(L), &script, sizeof script);
+    script->L = L;
     lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);
-    lua_pushcfunction(L, run_file);
-    enum cs_status status = status_of(&script, lua_pcall(L, 0, 0, 0));
-    if (status == CS_OK) status = check_settings(&script);
-    if (status == CS_OK) status = take_results(&script, list);
+    lua_pushcfunction(L, function);
+    enum cs_status status = status_of(script, lua_pcall(L, 0, 0, 0));
     lua_close(L);
     return status;
+}
+
+enum cs_status cs_script_parse_all(const char *path, const struct cs_setting *settings, size_t n_settings,
+                                   struct cs_arena *arena, struct cs_script_list *list) {
+    struct cs_script script = {.n_settings = n_settings, .settings = settings};
+    CS_TRY(cs_script_run(&script, path, arena, run_file));
+    CS_TRY(check_settings(&script));
+    return take_results(&script, list);
 }
 
 enum cs_status cs_script_parse(const char *path, const struct cs_setting *settings, size_t n_settings,

@@ -13,6 +13,8 @@
 #define CS_SCRIPT_INSTRUCTIONS 50000000   /* Lua VM instructions of one file */
 #define CS_SCRIPT_BYTES        (64 << 20) /* memory of one Lua state */
 
+enum { CS_SCENARIO_NAME = 128 }; /* longest name of a scenario */
+
 /* Runs the file; the scenario and all its strings live in `arena`. CS_BAD_SCRIPT with "file:line: argument: found,
  * expected"; CS_BAD_FILE when it cannot be read. Does cs_scenario_check too. */
 enum cs_status cs_script_load(const char *path, struct cs_arena *arena, struct cs_scenario *scenario);
@@ -34,6 +36,15 @@ struct cs_script_list {
 /* As cs_script_load_set, which takes the first. */
 enum cs_status cs_script_load_all(const char *path, const struct cs_setting *settings, size_t n_settings,
                                   struct cs_arena *arena, struct cs_script_list *list);
+
+/* A model as a function of models/ gives it when it is given no options. */
+struct cs_listed_model {
+    const char *function; /* "qwen3_30b_a3b" */
+    const struct cs_model_config *model;
+};
+/* The models of a file such as models/qwen3.lua, by name. CS_BAD_SCRIPT when one of its functions gives something else. */
+enum cs_status cs_script_models(const char *path, struct cs_arena *arena, struct cs_listed_model **models, size_t *n);
+
 /* "an integer from 1 to 128", in `buffer`. */
 const char *cs_declared_type(const struct cs_declared *option, char *buffer, size_t size);
 

@@ -14,6 +14,7 @@ static const char *method_name(size_t i) { return i < cs_n_methods ? cs_methods[
 static const char *backend_name(size_t i) { return i < cs_n_backends ? cs_backends[i].name : NULL; }
 static const char *layout_name(size_t i) { return i < cs_n_layouts ? cs_layouts[i].name : NULL; }
 static const char *loader_name(size_t i) { return i < cs_n_loaders ? cs_loaders[i]->name : NULL; }
+static const char *table_name(size_t i) { return i < cs_n_step_tables ? cs_step_tables[i]->name : NULL; }
 static const char *driver_name(size_t i) { return i < cs_n_drivers ? cs_drivers[i]->name : NULL; }
 static const char *defect_name(size_t i) { return i < CS_N_DEFECTS ? cs_defect_name((enum cs_defect)i) : NULL; }
 static const char *dtype_name(size_t i) { return i < CS_N_DTYPES ? cs_dtype_name((enum cs_dtype)i) : NULL; }
@@ -41,6 +42,7 @@ static const struct {
     {"cs.Policy", policy_name, NULL},
     {"cs.ReloadDriver", driver_name, is_reload},
     {"cs.StartDriver", driver_name, is_start},
+    {"cs.Table", table_name, NULL},
 };
 
 static void print_aliases(FILE *out) {

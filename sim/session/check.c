@@ -43,13 +43,36 @@ static const struct cs_module_template *routed_experts(const struct cs_model_con
 }
 
 static enum cs_status check_loader(const struct cs_scenario *scenario, int line, const char *name) {
-    const char *const *loaders = cs_method_by_name(scenario->method)->loaders;
+    const char *const *loaders = cs_scenario_method(scenario)->loaders;
     size_t n = 0;
     for (; loaders[n]; n++)
         if (cs_text_equal(loaders[n], name)) return CS_OK;
+    for (size_t i = 0; i < scenario->n_own_loaders; i++)
+        if (cs_text_equal(scenario->own_loaders[i]->name, name)) return CS_OK;
     CS_REQUIRE(!cs_loader_by_name(name), CS_BAD_SCRIPT, "%s:%d: loader \"%s\" does not load method %s; use \"%s\"",
                scenario->file, line, name, scenario->method, loaders[0]);
     return unknown(scenario, line, "loader", name, loaders, n);
+}
+
+static enum cs_status check_names(const struct cs_scenario *scenario) {
+    const char *names[MOST_NAMES];
+    for (size_t i = 0; i < cs_n_methods && i < MOST_NAMES; i++) names[i] = cs_methods[i]->name;
+    const struct cs_method *method = cs_scenario_method(scenario);
+    if (!method) return unknown(scenario, scenario->line, "method", scenario->method, names, cs_n_methods);
+    bool is_own = scenario->own_method != NULL;
+    CS_REQUIRE(scenario->backend, CS_BAD_SCRIPT,
+               is_own ? "%s:%d: backend: missing; give method %s steps, or name a cs.backend"
+                      : "%s:%d: backend: missing; `coldstart list backends` shows those of %s",
+               scenario->file, scenario->line, method->name);
+    CS_REQUIRE(!is_own || scenario->own_backend, CS_BAD_SCRIPT,
+               "%s:%d: backend: \"%s\" is not for the scenario's own method: use cs.backend", scenario->file,
+               scenario->line, scenario->backend);
+    size_t n = 0;
+    for (size_t i = 0; i < cs_n_backends && n < MOST_NAMES; i++)
+        if (cs_text_equal(cs_backends[i].method, method->name)) names[n++] = cs_backends[i].name;
+    return cs_scenario_backend(scenario)
+               ? CS_OK
+               : unknown(scenario, scenario->line, "back end of this method", scenario->backend, names, n);
 }
 
 static enum cs_status check_method(const struct cs_scenario *scenario) {
@@ -61,17 +84,7 @@ static enum cs_status check_method(const struct cs_scenario *scenario) {
                "%s:%d: %s: the model has no routed experts and no method", scenario->file, scenario->line,
                scenario->loader ? "loader" : "backend");
     if (!scenario->method) return CS_OK;
-    const char *names[MOST_NAMES];
-    for (size_t i = 0; i < cs_n_methods && i < MOST_NAMES; i++) names[i] = cs_methods[i]->name;
-    const struct cs_method *method = cs_method_by_name(scenario->method);
-    if (!method) return unknown(scenario, scenario->line, "method", scenario->method, names, cs_n_methods);
-    CS_REQUIRE(scenario->backend, CS_BAD_SCRIPT, "%s:%d: backend: missing; `coldstart list backends` shows those of %s",
-               scenario->file, scenario->line, method->name);
-    size_t n = 0;
-    for (size_t i = 0; i < cs_n_backends && n < MOST_NAMES; i++)
-        if (cs_text_equal(cs_backends[i].method, method->name)) names[n++] = cs_backends[i].name;
-    if (!cs_backend_by_name(method, scenario->backend))
-        return unknown(scenario, scenario->line, "back end of this method", scenario->backend, names, n);
+    CS_TRY(check_names(scenario));
     if (scenario->loader) CS_TRY(check_loader(scenario, scenario->line, scenario->loader));
     for (size_t i = 0; i < scenario->n_ops; i++)
         if (scenario->ops[i].loader) CS_TRY(check_loader(scenario, scenario->ops[i].line, scenario->ops[i].loader));
@@ -281,7 +294,7 @@ static enum cs_status check_toy(const struct cs_scenario *scenario) {
                    "%s:%d: post_load step %zu: the toy has no parameter \"%s\"", scenario->file, scenario->line, i + 1,
                    step->param);
         for (size_t c = 0; c < CS_CHAIN && step->chain[c]; c++)
-            CS_REQUIRE(cs_layout_by_name(step->chain[c]), CS_BAD_SCRIPT,
+            CS_REQUIRE(step->own[c] || cs_layout_by_name(step->chain[c]), CS_BAD_SCRIPT,
                        "%s:%d: post_load step %zu: no layout is named \"%s\"; `coldstart list layouts` shows them",
                        scenario->file, scenario->line, i + 1, step->chain[c]);
     }
@@ -312,6 +325,8 @@ enum cs_status cs_scenario_check(const struct cs_scenario *scenario) {
     CS_TRY(check_policies(scenario));
     CS_TRY(check_method(scenario));
     CS_TRY(check_ranks(scenario));
+    CS_TRY(cs_session_check_own(scenario));
+    CS_TRY(cs_session_check_layer(scenario));
     CS_TRY(check_checkpoints(scenario));
     if (scenario->model.is_toy) CS_TRY(check_toy(scenario));
     CS_TRY(check_plan(scenario));

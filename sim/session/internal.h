@@ -7,6 +7,13 @@
 /* Fills session->model: every module of every rank with its sizes (resolve.c). */
 enum cs_status cs_session_resolve(struct cs_session *session);
 
+/* Where a rank's experts are, and its sizes by method and back end; what the scenario says of its layers that nothing
+ * depends on (layer.c). */
+enum cs_status cs_session_rank_sizes(const struct cs_scenario *scenario, int rank, struct cs_rank_spec *spec);
+enum cs_status cs_session_check_layer(const struct cs_scenario *scenario);
+/* The scenario's own method, back end and loaders, beyond types (own.c). */
+enum cs_status cs_session_check_own(const struct cs_scenario *scenario);
+
 /* The checkpoint tensors that a load of this model expects, with an index by name. */
 struct cs_route_set {
     struct cs_route_set *next;

@@ -61,9 +61,8 @@ static enum cs_status module_of(struct cs_session *session, const struct cs_modu
         CS_REQUIRE(spec->backend, CS_NO_MEMORY, "out of memory for the toy");
     }
     if (!module->is_routed_experts) return tensors_of_template(&session->arena, module, sizes, spec);
-    const struct cs_method *method = cs_method_by_name(scenario->method);
-    spec->backend = cs_backend_by_name(method, scenario->backend);
-    return cs_method_tensors(method, sizes, &session->arena, &spec->tensors, &spec->n_tensors);
+    spec->backend = cs_scenario_backend(scenario);
+    return cs_method_tensors(cs_scenario_method(scenario), sizes, &session->arena, &spec->tensors, &spec->n_tensors);
 }
 
 static bool is_wanted(const struct cs_session *session, const char *name) {
@@ -97,27 +96,6 @@ static enum cs_status modules_of(struct cs_session *session, const struct cs_siz
     return CS_OK;
 }
 
-static enum cs_status sizes_of_rank(const struct cs_scenario *scenario, int rank, struct cs_rank_spec *spec) {
-    const struct cs_model_config *model = &scenario->model;
-    spec->tp_rank = scenario->ep > 1 ? 0 : rank;
-    spec->ep_rank = scenario->ep > 1 ? rank : 0;
-    int64_t each = model->experts / scenario->ep,
-            rest = model->experts % scenario->ep; /* linear placement: the first ranks get the rest */
-    spec->first_expert = each * spec->ep_rank + (spec->ep_rank < rest ? spec->ep_rank : rest);
-    spec->sizes = (struct cs_sizes){.experts_global = model->experts,
-                                    .experts = each + (spec->ep_rank < rest),
-                                    .hidden = model->hidden,
-                                    .hidden_u = model->hidden,
-                                    .intermediate_full = model->intermediate,
-                                    .tp = scenario->tp,
-                                    .ep = scenario->ep};
-    if (!scenario->method) return CS_OK; /* toys and dense models have no experts to shard or round */
-    const struct cs_backend *backend = cs_backend_by_name(cs_method_by_name(scenario->method), scenario->backend);
-    spec->sizes.options |= CS_NAMED_BACKEND;
-    if (scenario->has_cpu_arithmetic) spec->sizes.options |= CS_CPU_ARITHMETIC;
-    return cs_sizes_for_backend(&spec->sizes, backend, cs_text_equal(scenario->rounding, "reference"));
-}
-
 enum cs_status cs_session_resolve(struct cs_session *session) {
     const struct cs_scenario *scenario = session->config.scenario;
     const struct cs_model_config *model = &scenario->model;
@@ -128,7 +106,7 @@ enum cs_status cs_session_resolve(struct cs_session *session) {
     struct cs_rank_spec *ranks = CS_NEW_ARRAY(&session->arena, struct cs_rank_spec, (size_t)n_ranks);
     CS_REQUIRE(ranks, CS_NO_MEMORY, "out of memory for %d ranks", n_ranks);
     for (int r = 0; r < n_ranks; r++) {
-        enum cs_status status = sizes_of_rank(scenario, r, &ranks[r]);
+        enum cs_status status = cs_session_rank_sizes(scenario, r, &ranks[r]);
         CS_REQUIRE(status == CS_OK, status, "%s: %s", model->name, cs_error_text());
         struct cs_module_spec *specs = CS_NEW_ARRAY(&session->arena, struct cs_module_spec, (size_t)most);
         CS_REQUIRE(specs, CS_NO_MEMORY, "out of memory for %" PRId64 " modules", most);

@@ -4,10 +4,7 @@
 #include <string.h>
 
 const struct cs_loader *cs_session_loader(const struct cs_session *session, const char *name) {
-    const struct cs_scenario *scenario = session->config.scenario;
-    if (!scenario->method) return NULL;
-    if (!name) name = scenario->loader;
-    return cs_loader_by_name(name ? name : cs_method_by_name(scenario->method)->loaders[0]);
+    return cs_scenario_loader(session->config.scenario, name);
 }
 
 static enum cs_status plain_routes(struct cs_session *session, const struct cs_module_spec *spec, size_t module,

@@ -123,11 +123,12 @@ enum cs_op_kind {
  * made in this order: the checkpoint's tensors, `only`, `omitted`, `duplicated`, the order, `unknown`, `stop_after`. */
 struct cs_op {
     enum cs_op_kind kind;
-    int line;               /* of the script */
-    const char *driver;     /* COLD_START, RELOAD */
-    const char *checkpoint; /* NULL: the driver takes none (dummy_start) */
-    const char *loader;     /* another loader than the scenario's, or NULL */
-    bool is_shuffled;       /* arrival order from the seed */
+    int line;                           /* of the script */
+    const char *driver;                 /* COLD_START, RELOAD */
+    const char *checkpoint;             /* NULL: the driver takes none (dummy_start) */
+    const char *loader;                 /* another loader than the scenario's, or NULL */
+    const struct cs_loader *own_loader; /* `loader` is this one of the script's; it is in the scenario's own loaders */
+    bool is_shuffled;                   /* arrival order from the seed */
     bool is_reversed;
     size_t n_order; /* explicit arrival order: positions in the order otherwise used; 0: none */
     const size_t *order;
@@ -173,6 +174,19 @@ struct cs_declared {
     const char *initial, *value; /* the file's, and the one that it was read with */
 };
 
+/* How the routed experts of a layer are configured, beside what their method usually is. Zeros: nothing is said. */
+struct cs_layer_settings {
+    unsigned on, off;         /* enum cs_layer_option */
+    bool is_chosen_by_engine; /* the back end; else the user named it */
+    int bits;
+    int64_t group, block[2];
+    int64_t redundant; /* EPLB: physical experts beside those of the model */
+    bool is_round_robin;
+    enum cs_all2all all2all;
+    enum cs_platform platform;
+    const char *activation; /* upstream's name, or NULL */
+};
+
 struct cs_scenario {
     const char *file; /* as given to the script loader */
     int line;
@@ -181,7 +195,12 @@ struct cs_scenario {
     const char *const *tags;
     struct cs_model_config model;
     const char *method, *backend, *loader; /* NULL: none (toys, dense models); loader NULL: the method's first */
-    const char *rounding;                  /* "released" or "reference" */
+    const struct cs_method *own_method;    /* the scenario's own of that name, before the registry's; NULL: none */
+    const struct cs_backend *own_backend;
+    size_t n_own_loaders;
+    const struct cs_loader *const *own_loaders;
+    struct cs_layer_settings layer;
+    const char *rounding; /* "released" or "reference" */
     int tp, ep;
     bool has_only_rank; /* simulate one rank of them alone */
     int only_rank;
@@ -200,6 +219,12 @@ struct cs_scenario {
     size_t n_declared;
     const struct cs_declared *declared; /* by name */
 };
+
+/* What the scenario's names mean: its own first, then the registries'. NULL: no such thing. The loader of NULL is the
+ * scenario's, or the method's first. */
+const struct cs_method *cs_scenario_method(const struct cs_scenario *scenario);
+const struct cs_backend *cs_scenario_backend(const struct cs_scenario *scenario);
+const struct cs_loader *cs_scenario_loader(const struct cs_scenario *scenario, const char *name);
 
 /* Everything that can be wrong with a scenario and is not a matter of types: names that no registry knows, an
  * expectation before a cold start, checkpoints that do not exist … The message starts with "file:line: ". */
