@@ -117,6 +117,21 @@ static void expect_gone(json_t *json) {
     json_array_append_new(json_object_get(json_object_get(first_step(json), "held"), "gone"),
                           json_string("layers.0.nothing"));
 }
+static void forget_meta_tensor(json_t *json) {
+    json_array_remove(json_object_get(first_step(json), "meta_after_abort"), 0);
+}
+static void forget_pending_call(json_t *json) {
+    json_object_set_new(json_object_get(first_step(json), "pending_after_abort"), "layers.0.norm", json_integer(0));
+}
+static void change_vs_a(json_t *json) {
+    json_array_remove(json_object_get(first_step(json), "vs_coldA"), 0);
+}
+static void expect_untied(json_t *json) {
+    json_object_set_new(first_step(json), "still_tied_object", json_false());
+}
+static void change_mutated(json_t *json) {
+    json_array_append_new(json_object_get(json, "mutated"), json_string("embed.weight"));
+}
 static void change_error(json_t *json) { json_object_set_new(json, "error", json_string("TypeError('no')")); }
 static void change_layout_op(json_t *json) {
     json_object_set_new(json, "op", json_string("fi.shuffle_matrix_of_tomorrow"));
@@ -124,10 +139,9 @@ static void change_layout_op(json_t *json) {
 
 /* ---- unchanged cases pass ---- */
 
-static void captured_layouts_and_reloads_pass(void **state) {
+static void captured_layouts_and_loaders_pass(void **state) {
     (void)state;
     static const char *const filters[] = {"layouts/",
-                                          "reload/",
                                           "errors.json",
                                           "reload.json",
                                           "gptoss-mx-96",
@@ -141,6 +155,19 @@ static void captured_layouts_and_reloads_pass(void **state) {
         if (outcome.result.total.failed || !outcome.result.total.passed) fail_msg("%s", outcome.text);
         free(outcome.text);
     }
+}
+
+/* 311 scenarios of 22 small models and 4 special ones; the memory of 23 was not filled with a byte. */
+static void every_captured_reload_is_repeated(void **state) {
+    (void)state;
+    struct outcome outcome = conform(GOLDEN, "reload/");
+    const struct cs_conform_count *total = &outcome.result.total;
+    if (total->failed) fail_msg("%s", outcome.text);
+    assert_int_equal(total->passed, 288);
+    assert_int_equal(total->unsupported, 0);
+    assert_int_equal(total->not_replayable, 23);
+    assert_non_null(strstr(outcome.text, ", 23 not replayable (their memory held what nobody recorded)\n"));
+    free(outcome.text);
 }
 
 static void a_copy_passes_alone(void **state) {
@@ -255,7 +282,8 @@ static void a_refusal_of_another_class_fails(void **state) {
 }
 
 static void every_change_of_a_reload_fails(void **state) {
-    static const char cold[] = "gptoss_trt_tp1/cold_determinism", twice[] = "gptoss_trt_tp1/same_twice/aa";
+    static const char cold[] = "gptoss_trt_tp1/cold_determinism", twice[] = "gptoss_trt_tp1/same_twice/aa",
+                      aborted[] = "bf16_trt_i96/abort_then_reload/aa";
     static const struct {
         const char *id, *reason;
         edit *change;
@@ -273,6 +301,11 @@ static void every_change_of_a_reload_fails(void **state) {
         {twice, "embed.weight: expected another object after the reload", expect_other_object},
         {twice, "expected lost_alias: no, got yes", forget_lost_alias},
         {twice, "layers.0.nothing: the real model holds this tensor, ours does not", expect_gone},
+        {aborted, "expected not on the meta device after the interruption", forget_meta_tensor},
+        {aborted, "layers.0.norm: expected 0 buffered calls after the interruption, got 1", forget_pending_call},
+        {"bf16_trt_i96/partial/aa", "expected to equal the cold start of A, got the contrary", change_vs_a},
+        {"tied/aa", "lm_head.weight: expected another object as embed.weight", expect_untied},
+        {"gptoss_source_mutated", "expected 2 checkpoint tensors to be changed, got 1", change_mutated},
     };
     for (size_t i = 0; i < CS_COUNT(cases); i++) {
         copy_scenario(state, cases[i].id, cases[i].change);
@@ -366,7 +399,8 @@ static void a_case_that_lacks_a_key_fails_by_its_name(void **state) {
 int main(void) {
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_test_folder, remove_golden_copies)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captured_layouts_and_reloads_pass),
+        cmocka_unit_test(captured_layouts_and_loaders_pass),
+        cmocka_unit_test(every_captured_reload_is_repeated),
         IN_FOLDER(a_copy_passes_alone),
         IN_FOLDER(defects_of_the_release_are_marked),
         cmocka_unit_test(the_last_line_counts_without_unsupported_cases),

@@ -36,7 +36,8 @@ static enum cs_status parse(const struct cs_options *given, struct cs_conform_op
 }
 
 static int exit_status(const struct cs_conform_options *options, const struct cs_conform_result *result) {
-    bool is_nothing = !result->total.passed && !result->total.failed && !result->total.unsupported;
+    const struct cs_conform_count *total = &result->total;
+    bool is_nothing = !total->passed && !total->failed && !total->unsupported && !total->not_replayable;
     if (is_nothing)
         fprintf(stderr,
                 "coldstart: nothing selected: %s has no case%s%s%s; a golden folder has layouts/index.json, "

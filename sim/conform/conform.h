@@ -7,7 +7,8 @@
  * Every case is run through the product's own layouts, loaders, methods, drivers and device; conformance only prepares
  * the input and compares. What a loader wrote, and from where, is read back from bytes, never from our own log.
  *
- * A case whose operation, method or sequence we do not have is unsupported and never passes; a refusal in place of an
+ * A case whose operation, method or sequence we do not have is unsupported and never passes; one that nobody can repeat,
+ * since what its memory held was not recorded, is counted apart, with the reason. A refusal in place of an
  * answer fails the case. Some captured behaviour is a defect of the release: such a case is tried again with that
  * defect switched on, and says so when it matches only then. */
 #ifndef CS_CONFORM_H
@@ -29,7 +30,8 @@ enum { CS_CONFORM_FAMILIES = 3 };
 struct cs_conform_count {
     const char *family;
     int64_t passed, failed, unsupported;
-    int64_t with_defect; /* of those that passed */
+    int64_t with_defect;    /* of those that passed */
+    int64_t not_replayable; /* nobody can repeat them: what they saw was not recorded */
 };
 
 struct cs_conform_result {

@@ -37,6 +37,9 @@ struct cs_conform_run {
 void cs_golden_judge(struct cs_conform_run *run, const char *file, const char *id, const json_t *json,
                      const void *context, cs_golden_check *check);
 
+/* Counts a case that was captured over memory which nobody can fill the same way again. */
+void cs_golden_cannot_replay(struct cs_conform_run *run, const char *file, const char *id);
+
 struct cs_golden_family {
     const char *name; /* of the folder too */
     enum cs_status (*run)(struct cs_conform_run *run);

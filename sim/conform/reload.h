@@ -9,24 +9,53 @@
 #include "sim/conform/internal.h"
 #include "sim/session/session.h"
 
-/* ---- models and their sequences (reload_model.c) ---- */
+/* ---- models (reload_model.c) ---- */
 
+struct cs_golden_kind {
+    const char *name, *method;
+    const char *loader, *other_loader; /* its checkpoint's form, and the other one that it may be sent in, or NULL */
+};
+
+/* The capture script's class Tiny. */
 struct cs_golden_model {
+    const struct cs_golden_kind *kind;
     int64_t layers, experts, hidden, intermediate;
     int tp, rank;
     const char *backend;
+    bool has_bias;             /* experts have biases */
+    bool is_hidden_padded;     /* as DeepEP's high-throughput kernels pad it */
+    bool is_tied;              /* lm_head is embed */
+    enum cs_tensor_kind table; /* a buffer of layer 0's norm that no checkpoint has; CS_PARAMETER: none */
 };
 
-/* Of a scenario's own row; else of another row of the same model in `scenarios`; else as the capture script has it. */
+/* Of a scenario's own row; else of another row of the same model in `scenarios`; else as the capture script has it.
+ * CS_UNSUPPORTED when we lack its method or back end. */
 enum cs_status cs_golden_model_find(const json_t *scenarios, const json_t *row, struct cs_golden_model *model);
+/* Names of its checkpoint's tensors in the capture script's order. */
+enum cs_status cs_golden_checkpoint_names(struct cs_arena *arena, const struct cs_golden_model *model, size_t *n,
+                                          const char *const **names);
+
+/* ---- sequences (reload_sequence.c) ---- */
 
 enum { CS_GOLDEN_LOADS = 2 };
 
+/* What one load does beside sending a checkpoint. */
+enum cs_golden_change {
+    CS_GOLDEN_WHOLE,
+    CS_GOLDEN_SHUFFLED,
+    CS_GOLDEN_OTHER_FORM,
+    CS_GOLDEN_PARTIAL,   /* a router weight, a norm and the last expert tensor are left out */
+    CS_GOLDEN_ONE,       /* the first expert tensor alone */
+    CS_GOLDEN_DUPLICATE, /* the first expert tensor twice */
+    CS_GOLDEN_HALF,      /* the first half, then the sender fails */
+    CS_GOLDEN_UNKNOWN,   /* a name that does not exist after the third tensor */
+};
+
 struct cs_golden_load {
-    const char *label;      /* "reloadB_streamed" */
+    const char *label;      /* "reloadB_streamed"; NULL: nothing is compared after it */
     const char *checkpoint; /* "B" */
-    const char *loader;     /* another one than the model's, or NULL */
-    bool is_shuffled;
+    enum cs_golden_change change;
+    const char *driver; /* NULL: layerwise */
 };
 
 struct cs_golden_sequence {
@@ -38,12 +67,23 @@ struct cs_golden_sequence {
 /* By the middle part of "model/sequence/poison"; NULL when we do not have it. */
 const struct cs_golden_sequence *cs_golden_sequence_find(const char *id);
 bool cs_golden_id_is(const char *id, const char *sequence);
+/* The operation for one load. */
+enum cs_status cs_golden_load_op(struct cs_arena *arena, const struct cs_golden_model *model, size_t n_names,
+                                 const char *const *names, const struct cs_golden_load *load, struct cs_op *op);
+
+/* numpy.random.RandomState(seed).permutation(n) into `order` (permutation.c). */
+void cs_golden_permutation(uint32_t seed, size_t n, size_t *order);
+
+/* ---- servers (reload_server.c) ---- */
 
 /* One server: checkpoints A and B, fresh memory full of `cold` and, in reloads, of `reload`. */
 struct cs_golden_server {
+    struct cs_arena arena; /* of its description */
     struct cs_scenario scenario;
     struct cs_session session;
     const struct cs_golden_model *model;
+    size_t n_names;
+    const char *const *names;
 };
 
 struct cs_golden_poison {
@@ -51,15 +91,16 @@ struct cs_golden_poison {
     bool has_prefill; /* parameters of routed experts are created holding `cold` too */
 };
 
-/* Opens the server and cold-starts it from checkpoint "A" or "B". Close after a failure too. */
+/* Opens the server and starts it from checkpoint "A" or "B" by the driver. Close after a failure too. */
 enum cs_status cs_golden_server_start(struct cs_golden_server *server, const struct cs_device *device,
                                       const struct cs_golden_model *model, struct cs_golden_poison poison,
-                                      cs_defect_set defects, const char *checkpoint);
+                                      cs_defect_set defects, const struct cs_op *start);
 enum cs_status cs_golden_server_reload(struct cs_golden_server *server, const struct cs_golden_load *load);
 void cs_golden_server_close(struct cs_golden_server *server);
-
-/* numpy.random.RandomState(seed).permutation(n) into `order` (permutation.c). */
-void cs_golden_permutation(uint32_t seed, size_t n, size_t *order);
+/* The live rank. */
+struct cs_rank *cs_golden_server_rank(struct cs_golden_server *server);
+/* Exactly the named tensors are on the meta device; `pending`: buffered calls by module, or NULL. */
+enum cs_status cs_golden_server_is_left_as(struct cs_golden_server *server, const json_t *meta, const json_t *pending);
 
 /* ---- states (reload_state.c) ---- */
 

@@ -30,7 +30,7 @@ static enum cs_status read_module(struct cs_arena *arena, const struct cs_module
 
 enum cs_status cs_golden_state_read(struct cs_arena *arena, struct cs_golden_server *server,
                                     struct cs_golden_state *state) {
-    const struct cs_rank *rank = &server->session.ranks[server->model->rank];
+    const struct cs_rank *rank = cs_golden_server_rank(server);
     size_t n = 1, n_held = 1;
     for (size_t m = 0; m < rank->n_modules; m++) {
         n += rank->modules[m].n_slots;

@@ -39,4 +39,7 @@ extern const struct cs_driver *const cs_drivers[];
 extern const size_t cs_n_drivers;
 const struct cs_driver *cs_driver_by_name(const char *name);
 
+/* Loader calls that an interrupted layerwise reload left buffered in a module. */
+size_t cs_driver_pending_calls(const struct cs_module *module);
+
 #endif

@@ -43,6 +43,10 @@ void cs_layers_mark_roots(const struct cs_rank *rank) {
     }
 }
 
+size_t cs_driver_pending_calls(const struct cs_module *module) {
+    return module->layerwise && module->layerwise->is_loading ? module->layerwise->n_calls : 0;
+}
+
 /* ---- what buffered calls hold ---- */
 
 /* A view into memory keeps the whole of it alive; one of a combined tensor arrived as a tensor of its own. */
@@ -104,7 +108,10 @@ static enum cs_status init_module(struct cs_module *module) {
     drop_slots(module);
     for (size_t i = 0; i < module->spec->n_tensors; i++) {
         const struct cs_tensor_spec *spec = &module->spec->tensors[i];
-        if (!cs_layer_skips(spec->name) && !spec->is_unregistered) CS_TRY(register_meta(module, spec));
+        /* on meta every tensor has the address 0, so that a buffer looks like a view of a parameter and is forgotten */
+        bool is_forgotten = spec->kind == CS_BUFFER && module->rank->is_restored_on_meta &&
+                            cs_rank_has_defect(module->rank, CS_DEFECT_META_RESTORE_DEVICE);
+        if (!cs_layer_skips(spec->name) && !spec->is_unregistered && !is_forgotten) CS_TRY(register_meta(module, spec));
     }
     layer->counted = 0;
     layer->total = cs_layer_total(module);

@@ -108,9 +108,31 @@ static enum cs_status take_share(const struct cs_load_call *call, struct cs_view
     return cs_view_narrow(source, dim, start, per < size - start ? per : size - start);
 }
 
+/* Kernel tensors whose experts are matrices of blocks, [E, a, b, c]: their rows can be no shard; columns are taken for
+ * b, and the copy then fits or not. Source: vllm 0.33 fused_moe/routed_experts.py, _get_hidden_dim. */
+static enum cs_status load_into_blocks(struct cs_load_call *call, const struct cs_view *source, int64_t expert) {
+    CS_REQUIRE(call->row->shard_dim == CS_COLUMNS, CS_BAD_VALUE,
+               "%s: shard_dim=%d is not a valid data dimension for a 3D tensor (expected 1 or 2): %s was already "
+               "processed",
+               call->tensor, call->row->shard_dim, call->param->name);
+    struct cs_view to = call->param->view, from = *source;
+    CS_TRY(cs_view_select(&to, 0, expert));
+    CS_TRY(cs_view_select(&from, 0, 0));
+    int64_t narrowed = from.shape[1] < to.shape[1] ? from.shape[1] : to.shape[1];
+    CS_TRY(cs_view_narrow(&to, 1, 0, narrowed));
+    CS_REQUIRE(to.shape[0] == 1 && to.shape[1] == from.shape[0] && to.shape[2] == from.shape[1], CS_BAD_SHAPE,
+               "%s: [%" PRId64 ", %" PRId64 "] must match [%" PRId64 ", %" PRId64 ", %" PRId64
+               "] of %s: was it already processed?",
+               call->tensor, from.shape[0], from.shape[1], to.shape[0], to.shape[1], to.shape[2], call->param->name);
+    CS_TRY(cs_view_select(&to, 0, 0));
+    return cs_load_copy(call, &to, &from);
+}
+
 enum cs_status cs_load_shard(struct cs_load_call *call, const struct cs_view *whole, int64_t expert, int shard) {
     struct cs_view source = *whole;
     CS_TRY(take_share(call, &source));
+    bool is_of_blocks = call->param->view.ndim == 4 && source.ndim == 3;
+    if (is_of_blocks) return load_into_blocks(call, &source, expert);
     struct cs_load_part part = cs_load_part_of(call, expert, shard);
     part.n_experts = source.shape[0];
     return cs_load_prefix(call, &part, &source);

@@ -11,7 +11,7 @@ static const struct cs_param_row params[] = {
     {"w2_bias",    "E H",     CS_BF16, CS_INIT_ZEROS, false, CS_WITH_BIAS, NULL},
 };
 /* clang-format on */
-static const char *const loaders[] = {"per_expert", NULL};
+static const char *const loaders[] = {"per_expert", "fused_3d", "fused_3d_transposed", NULL};
 
 const struct cs_method cs_method_online_fp8_tensor = {
     .name = "online_fp8_tensor",

@@ -174,9 +174,23 @@ static struct cs_post_load run_of(struct cs_module *module) {
     return run;
 }
 
+/* Online quantisation reads high-precision weights; torch has no arithmetic on FP8 numbers that it would find where
+ * they were quantised already. */
+static enum cs_status check_online(struct cs_module *module) {
+    for (size_t i = 0; i < module->spec->n_tensors; i++) {
+        const struct cs_tensor_spec *spec = &module->spec->tensors[i];
+        const struct cs_slot *slot = cs_module_slot(module, spec->name);
+        bool is_quantised = spec->is_online && slot && slot->param->view.dtype != spec->dtype;
+        CS_REQUIRE(!is_quantised, CS_BAD_SHAPE, "%s.%s is %s already, expected %s: it cannot be quantised again",
+                   module->spec->name, spec->name, cs_dtype_name(slot->param->view.dtype), cs_dtype_name(spec->dtype));
+    }
+    return CS_OK;
+}
+
 static enum cs_status run_once(struct cs_module *module) {
     const struct cs_backend *backend = module->spec->backend;
     if (!backend) return CS_OK;
+    CS_TRY(check_online(module));
     CS_REQUIRE(backend->steps || !backend->upstream, CS_UNSUPPORTED,
                "the post-load of %s with %s is not implemented; `coldstart list backends` shows which are",
                backend->method, backend->name);

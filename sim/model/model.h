@@ -49,6 +49,7 @@ struct cs_tensor_spec {
     double padding_value;        /* explicit */
     int64_t weight_loader_numel; /* counted instead of the number of elements; -1: absent */
     bool is_unregistered;        /* a parameter object that the module does not register (R2.5) */
+    const char *tied;            /* "module.parameter" of an earlier module that this one is too, or NULL */
     bool is_scale;               /* byte class of its payload in reports */
     bool is_online; /* created on the meta device, materialised with `init` when its first tensor arrives */
 };

@@ -1,5 +1,7 @@
 #include "sim/model/model.h"
 
+#include <string.h>
+
 struct cs_param *cs_param_new(struct cs_rank *rank, const char *name, const struct cs_tensor_spec *spec) {
     struct cs_param *param = CS_NEW(rank->arena, struct cs_param);
     if (param) *param = (struct cs_param){.name = name, .spec = spec};
@@ -42,8 +44,22 @@ static enum cs_status prefill(struct cs_rank *rank, const struct cs_view *view) 
     return cs_device_fill(rank->device, &fill, 1);
 }
 
+/* The object that `name`, "module.parameter", is registered under; NULL: that module is not built. */
+static struct cs_param *find_tied(struct cs_rank *rank, const char *name) {
+    for (size_t m = 0; m < rank->n_modules; m++) {
+        struct cs_module *module = &rank->modules[m];
+        size_t length = module->spec ? strlen(module->spec->name) : 0;
+        if (!length || strncmp(name, module->spec->name, length) != 0 || name[length] != '.') continue;
+        struct cs_slot *slot = cs_module_slot(module, name + length + 1);
+        if (slot) return slot->param;
+    }
+    return NULL;
+}
+
 static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *module, const struct cs_tensor_spec *spec,
                                     bool on_meta) {
+    struct cs_param *tied = spec->tied ? find_tied(rank, spec->tied) : NULL;
+    if (tied) return cs_module_register(module, spec->name, spec->kind, tied);
     struct cs_param *param = cs_param_new(rank, spec->name, spec);
     CS_REQUIRE(param, CS_NO_MEMORY, "out of memory while creating %s.%s", module->spec->name, spec->name);
     struct cs_view layout;

@@ -2,6 +2,7 @@
  * perturbed copies, and what toys say they write. */
 #include "sim/session/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 const struct cs_checkpoint *cs_session_checkpoint(const struct cs_session *session, const char *name) {
@@ -11,16 +12,60 @@ const struct cs_checkpoint *cs_session_checkpoint(const struct cs_session *sessi
     return NULL;
 }
 
+/* The formula makes bf16 numbers; e4m3 weights are those converted, f32 scales their magnitude and a half. */
+static enum cs_status pattern_number(const struct cs_content *content, enum cs_dtype dtype, size_t index,
+                                     uint64_t *bits) {
+    double number = cs_dtype_decode(CS_BF16, cs_content_element(content, CS_BF16, index));
+    return cs_dtype_encode(dtype, dtype == CS_F32 ? fabs(number) + 0.5 : number, bits);
+}
+
+static enum cs_status convert_pattern(struct cs_session *session, const struct cs_content *content,
+                                      struct cs_checkpoint_entry *entry) {
+    size_t width = (size_t)cs_dtype_bits(entry->dtype) / 8;
+    unsigned char *bytes = CS_NEW_ARRAY(&session->arena, unsigned char, entry->bytes + 1);
+    CS_REQUIRE(bytes, CS_NO_MEMORY, "out of memory for %s", entry->name);
+    for (size_t i = 0; i < entry->bytes / width; i++) {
+        uint64_t bits;
+        CS_TRY(pattern_number(content, entry->dtype, i, &bits));
+        memcpy(bytes + i * width, &bits, width); /* little-endian, as everything here */
+    }
+    entry->mapped = bytes;
+    return CS_OK;
+}
+
+static enum cs_status add_pattern(struct cs_session *session, const struct cs_checkpoint_config *config,
+                                  const struct cs_route *route, struct cs_checkpoint *checkpoint) {
+    bool is_converted = route->as == CS_E4M3 || route->as == CS_F32;
+    const struct cs_content content =
+        cs_checkpoint_pattern_content(route->tensor, is_converted ? CS_BF16 : route->as, config->version);
+    const struct cs_content zero = {.kind = CS_CONTENT_ZERO, .as = route->dtype};
+    CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape,
+                             is_converted ? &zero : &content));
+    return is_converted ? convert_pattern(session, &content, &checkpoint->entries[checkpoint->n_entries - 1]) : CS_OK;
+}
+
+static enum cs_status make_pattern(struct cs_session *session, const struct cs_checkpoint_config *config,
+                                   const struct cs_route_set *set, struct cs_checkpoint *checkpoint) {
+    for (size_t i = 0; i < config->n_names; i++) {
+        const struct cs_route *route = cs_route_find(set, config->names[i]);
+        CS_REQUIRE(route, CS_BAD_FILE, "checkpoint %s: the model expects no tensor \"%s\"", config->name,
+                   config->names[i]);
+        CS_TRY(add_pattern(session, config, route, checkpoint));
+    }
+    for (size_t i = 0; !config->n_names && i < set->routes.n; i++)
+        CS_TRY(add_pattern(session, config, &set->routes.items[i], checkpoint));
+    return CS_OK;
+}
+
 static enum cs_status make_synthetic(struct cs_session *session, const struct cs_checkpoint_config *config,
                                      struct cs_checkpoint *checkpoint) {
     const struct cs_route_set *set;
     CS_TRY(cs_session_routes(session, cs_session_loader(session, NULL), config->name, &set));
     cs_checkpoint_init(checkpoint, config->name);
+    if (config->kind == CS_CHECKPOINT_PATTERN) return make_pattern(session, config, set, checkpoint);
     for (size_t i = 0; i < set->routes.n; i++) {
         const struct cs_route *route = &set->routes.items[i];
-        struct cs_content content = config->kind == CS_CHECKPOINT_PATTERN
-                                        ? cs_checkpoint_pattern_content(route->tensor, route->as, config->version)
-                                        : cs_checkpoint_hash_content(session->config.seed, route->tensor, route->as);
+        struct cs_content content = cs_checkpoint_hash_content(session->config.seed, route->tensor, route->as);
         CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &content));
     }
     return CS_OK;

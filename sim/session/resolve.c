@@ -27,6 +27,7 @@ static enum cs_status tensors_of_template(struct cs_arena *arena, const struct c
             .padding_value = from->padding_value,
             .weight_loader_numel = -1,
             .is_unregistered = from->is_unregistered,
+            .tied = from->tied,
         };
         enum cs_status status = cs_shape_parse(from->shape, sizes, &tensors[i].ndim, tensors[i].shape);
         CS_REQUIRE(status == CS_OK, status, "%s.%s: %s", module->name, from->name, cs_error_text());

@@ -11,7 +11,8 @@ static enum cs_status plain_routes(struct cs_session *session, const struct cs_m
                                    struct cs_routes *routes) {
     for (size_t i = 0; i < spec->n_tensors; i++) {
         const struct cs_tensor_spec *tensor = &spec->tensors[i];
-        if (tensor->kind != CS_PARAMETER) continue;
+        bool is_sent_once = tensor->tied && !session->config.only_module; /* to the module that it is tied to */
+        if (tensor->kind != CS_PARAMETER || is_sent_once) continue;
         struct cs_route route = {.dtype = tensor->dtype,
                                  .as = tensor->dtype,
                                  .ndim = tensor->ndim,
@@ -20,7 +21,8 @@ static enum cs_status plain_routes(struct cs_session *session, const struct cs_m
                                  .loader = &cs_loader_default,
                                  .expert = -1};
         memcpy(route.shape, tensor->shape, sizeof route.shape);
-        route.tensor = cs_arena_format(&session->arena, "%s.%s", spec->checkpoint, tensor->name);
+        route.tensor =
+            tensor->tied ? tensor->tied : cs_arena_format(&session->arena, "%s.%s", spec->checkpoint, tensor->name);
         CS_REQUIRE(route.tensor, CS_NO_MEMORY, "out of memory for the names of checkpoint tensors");
         CS_TRY(cs_routes_add(routes, &route));
     }

@@ -19,6 +19,7 @@ struct cs_template_tensor {
     bool has_padding_value;
     double padding_value;
     bool is_unregistered;
+    const char *tied; /* the parameter of another module that this one is, such as "embed.weight"; or NULL */
 };
 
 /* `name` with "{layer}" in it stands for one module in each decoder layer. */
@@ -162,6 +163,8 @@ struct cs_checkpoint_config {
     const char *path;     /* FOLDER */
     const char *perturbs; /* name of the checkpoint that this is a perturbed copy of, or NULL */
     unsigned version;     /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
+    size_t n_names;       /* PATTERN: its tensors in this order; 0: in the loader's */
+    const char *const *names;
 };
 
 /* What a scenario's file lets a command line change. Values are written as `--set` takes them. */
