@@ -105,7 +105,7 @@ static void every_key_of_a_scenario_has_a_type(void **state) {
         {"return cs.scenario { name = 'x', model = " TOY " }", "s.lua:1: cs.scenario.run: found nothing, expected a function of s, the server"},
         {ALL_BUT("polices = {}"), "s.lua:1: cs.scenario.polices: unknown key, did you mean \"policies\"?"},
         {ALL_BUT("zzz = 1, aaaaaa = 1"), "s.lua:1: cs.scenario.aaaaaa: unknown key, expected \"name\", \"note\", \"tags\", \"model\", \"method\", \"backend\", "
-                                         "\"loader\", \"quantization\", \"experts\", \"all2all\", \"platform\", \"chosen_by\", \"rounding\", \"tp\", \"ep\", \"rank\", \"policies\", \"allocator\", \"seed\", \"defects\", \"fixes\", \"kills\", \"checkpoints\" or \"run\""},
+                                         "\"loader\", \"quantization\", \"experts\", \"all2all\", \"platform\", \"chosen_by\", \"rounding\", \"tp\", \"ep\", \"rank\", \"policies\", \"allocator\", \"seed\", \"defects\", \"fixes\", \"differs\", \"kills\", \"checkpoints\" or \"run\""},
     };
     EXPECT_BAD(rows);
 }

@@ -144,6 +144,15 @@
 ---@field classes? (string|integer)[] rising sizes: blocks up to each share a class, those above the last are classed by exact size; at most 8; default: exact sizes
 ---@field fresh_first? integer so many blocks of each class are fresh before recycling begins (0 to 1048576); default: 0
 
+---@class cs.Region
+---@field at? integer|integer[] where it starts; default: 0 everywhere
+---@field shape integer|integer[] extents
+
+---@class cs.Difference
+---@field tensor string pattern of a tensor's name; `*` matches any run of characters
+---@field region? cs.Region the part of each rank's kernel tensor that may differ; default: all of it
+---@field reason string why it may, in a few words
+
 ---@class cs.Scenario.Fields
 ---@field name string a-z, 0-9, `_` and `.`; `--filter` looks here
 ---@field note? string one sentence
@@ -166,6 +175,7 @@
 ---@field seed? integer of all random streams; default: 1
 ---@field defects? cs.Defect[] faults to switch on: `coldstart list mutants`; default: `{}`
 ---@field fixes? cs.Defect[] standing faults of the released engine to switch off: `coldstart list mutants`; default: `{}`
+---@field differs? cs.Difference[] what may differ from a cold start, and why; one that never does is a failure; default: `{}`
 ---@field kills? cs.Defect[] mutants that this scenario is there to kill: `coldstart mutants` fails when it does not; default: `{}`
 ---@field checkpoints? table<string, cs.Checkpoint> names, and what each is; default: `A` synthetic, `B` to `H` copies of it
 ---@field run fun(s: cs.Server) the plan: what is done with `s`, the server

@@ -31,6 +31,7 @@ struct audit {
     int64_t device_differ;
     const char *device_first; /* the first of them */
     size_t n_cold;            /* tensors of cold starts so far */
+    int64_t *n_excused;       /* by declaration */
     const char *cold_first;   /* the first that is not as in reference_cold */
     int64_t bytes_moved, bytes_peak;
     int64_t modules_loaded, modules_total; /* of all passes, for progress */
@@ -355,6 +356,7 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     const struct cs_entry *first;
     memset(verdict->count, 0, sizeof verdict->count);
     cs_state_compare(&now, &cold->declared, &audit->own_cold, verdict->count, &verdict->params_total, &first);
+    cs_excuse_count(audit->scenario, &now, &cold->declared, audit->n_excused);
     if (garbage->n) verdict->count[CS_COUNT_params_lucky] = cs_state_lucky(&now, garbage, &cold->declared);
     verdict->count[CS_COUNT_device_differ] = audit->device_differ;
     note_load(audit);
@@ -418,6 +420,20 @@ static enum cs_status judge_rest(struct audit *audit, size_t first) {
     return CS_OK;
 }
 
+/* A declaration that nothing needed would hide what comes later. */
+static enum cs_status judge_differences(struct audit *audit) {
+    for (size_t i = 0; i < audit->scenario->n_excuses && audit->verdict->status == CS_PASSED; i++) {
+        const struct cs_excuse *declared = &audit->scenario->excuses[i];
+        if (audit->n_excused[i]) continue;
+        audit->verdict->seen |= CS_SEEN_BIT(CS_SEEN_EXCUSE);
+        CS_TRY(give_verdict(audit, CS_FAILED,
+                            cs_arena_format(audit->arena,
+                                            "differs: \"%s\" is declared to differ (%s) and never did: take it out",
+                                            declared->tensor, declared->reason)));
+    }
+    return CS_OK;
+}
+
 /* A reload that equals a cold start proves nothing when the mutant spoils both alike. */
 static enum cs_status judge_cold(struct audit *audit) {
     bool is_right = !audit->cold_first || audit->verdict->status != CS_PASSED;
@@ -432,6 +448,9 @@ static enum cs_status run_all(struct audit *audit) {
     struct cs_session_config config = config_of(audit, audit->options->policy, false);
     config.is_tracing = true;
     audit->own_cold.arena = &audit->scratch;
+    audit->n_excused = CS_NEW_ARRAY(audit->arena, int64_t, audit->scenario->n_excuses + 1);
+    CS_REQUIRE(audit->n_excused, CS_NO_MEMORY, "out of memory for %zu declarations", audit->scenario->n_excuses);
+    audit->verdict->n_excused = audit->n_excused;
     CS_TRY(cs_session_open(&audit->live, &config));
     CS_TRY(cs_session_can_load(&audit->live,
                                &audit->scenario->ops[0])); /* a bad checkpoint is named by the whole model's start */
@@ -444,6 +463,7 @@ static enum cs_status run_all(struct audit *audit) {
         CS_TRY(op->kind == CS_OP_EXPECT ? judge(audit, op) : run_load(audit, op));
     }
     CS_TRY(judge_rest(audit, i));
+    CS_TRY(judge_differences(audit));
     return judge_cold(audit);
 }
 

@@ -41,6 +41,7 @@ const struct cs_expected *cs_expected_for(const struct cs_op *op, const char *po
 enum cs_seen {
     CS_SEEN_VALUES = CS_N_COUNTS, /* elements of a toy */
     CS_SEEN_REFUSAL,              /* a load was refused, or was not, against the expectation */
+    CS_SEEN_EXCUSE,               /* a declared difference never came */
     CS_SEEN_UNDETERMINED,         /* the cold start depends on what memory held */
     CS_SEEN_REFERENCE,            /* the cold start is not that of the engine without the mutant */
     CS_N_SEEN
@@ -65,10 +66,11 @@ struct cs_verdict {
     bool is_lucky;              /* passed or failed with lucky tensors: equal by what memory happened to hold */
     struct cs_first first;
     size_t n_why;
-    const char *const *why; /* explanation, at most 15 lines */
-    int64_t n_expectations; /* that were judged */
-    const char *warning;    /* of the padding records (R2.5), or NULL */
-    int64_t not_simulated;  /* checkpoint tensors skipped by pattern, in the last load */
+    const char *const *why;   /* explanation, at most 15 lines */
+    int64_t n_expectations;   /* that were judged */
+    const int64_t *n_excused; /* one for each of scenario->excuses: tensors that differed there, and may */
+    const char *warning;      /* of the padding records (R2.5), or NULL */
+    int64_t not_simulated;    /* checkpoint tensors skipped by pattern, in the last load */
     size_t n_ranks;
     uint64_t seen;   /* bits of enum cs_count and enum cs_seen: all that the failing expectation has against the run */
     uint64_t digest; /* of every byte that was compared: two runs with equal counts may still differ */

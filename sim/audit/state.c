@@ -11,7 +11,9 @@ static enum cs_status add(struct cs_state *state, const struct cs_device *device
     added->byte_offset = cs_view_byte_offset(view);
     state->n++;
     bool has_bytes = device && view->storage->kind == CS_STORAGE_MEMORY;
-    return has_bytes ? cs_device_digest(device, view, &added->digest) : CS_OK;
+    if (!has_bytes) return CS_OK;
+    if (!added->declared) return cs_device_digest(device, view, &added->digest);
+    return cs_excuse_digests(device, view, added->declared, &added->digest, &added->excused);
 }
 
 static bool is_registered_storage(const struct cs_rank *rank, const struct cs_storage *storage) {
@@ -39,20 +41,22 @@ static bool is_listed(const struct cs_module *module, size_t side) {
 }
 
 /* NULL device: no digests. */
-static enum cs_status capture_module(const struct cs_device *device, struct cs_module *module, size_t index,
-                                     struct cs_state *state) {
+static enum cs_status capture_module(const struct cs_scenario *scenario, const struct cs_device *device,
+                                     struct cs_module *module, size_t index, struct cs_state *state) {
     struct cs_entry entry = {.rank = module->rank->index, .module = index, .spec = module->spec};
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];
         if (!slot->param) continue;
         entry.kind = slot->kind == CS_PLAIN_TENSOR ? CS_ENTRY_SIDE : CS_ENTRY_PARAM;
         entry.name = slot->name;
+        entry.declared = cs_excuse_of(scenario, module->spec->name, slot->name);
         CS_TRY(add(state, device, &entry, &slot->param->view));
     }
     entry.kind = CS_ENTRY_SIDE;
     for (size_t i = 0; i < module->n_sides; i++) {
         if (is_listed(module, i)) continue; /* counted once, however many paths lead to it */
         entry.name = module->sides[i].path;
+        entry.declared = cs_excuse_of(scenario, module->spec->name, module->sides[i].path);
         entry.is_alias = is_alias(module, module->sides[i].param->view.storage);
         CS_TRY(add(state, device, &entry, &module->sides[i].param->view));
     }
@@ -64,7 +68,9 @@ enum cs_status cs_state_capture(struct cs_session *session, bool has_digests, st
         for (size_t m = 0; m < session->ranks[r].n_modules; m++) {
             struct cs_module *module = &session->ranks[r].modules[m];
             bool is_run = module->spec != NULL; /* a session may run one rank only */
-            if (is_run) CS_TRY(capture_module(has_digests ? session->config.device : NULL, module, m, state));
+            if (is_run)
+                CS_TRY(capture_module(session->config.scenario, has_digests ? session->config.device : NULL, module, m,
+                                      state));
         }
     return CS_OK;
 }

@@ -15,8 +15,10 @@ struct cs_entry {
     struct cs_view view; /* layout only: its storage may be gone */
     uint64_t storage_id;
     size_t byte_offset;
-    uint64_t digest;
-    bool is_alias; /* SIDE: its storage is a live parameter's or buffer's */
+    uint64_t digest;                  /* without the region that may differ */
+    const struct cs_excuse *declared; /* which one that is, or NULL */
+    uint64_t excused;                 /* digest of the region */
+    bool is_alias;                    /* SIDE: its storage is a live parameter's or buffer's */
 };
 
 struct cs_state {
@@ -36,6 +38,19 @@ bool cs_entry_differs(const struct cs_entry *a, const struct cs_entry *b);
  * first differing parameter, or NULL. */
 void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, const struct cs_state *own_cold,
                       int64_t *count, int64_t *total, const struct cs_entry **first);
+/* ---- what may differ (R7) ---- */
+
+/* The first declaration that names the tensor, or NULL. */
+const struct cs_excuse *cs_excuse_of(const struct cs_scenario *scenario, const char *module, const char *name);
+/* Digests of the tensor without the region, and of the region alone. CS_BAD_SCRIPT when it does not fit the tensor. */
+enum cs_status cs_excuse_digests(const struct cs_device *device, const struct cs_view *view,
+                                 const struct cs_excuse *declared, uint64_t *rest, uint64_t *excused);
+/* Whether an element may differ. */
+bool cs_excuse_covers(const struct cs_excuse *declared, const struct cs_view *view, int64_t element);
+/* Adds to `n_excused`, one for each declaration: tensors of `now` whose region differs from the cold start's. */
+void cs_excuse_count(const struct cs_scenario *scenario, const struct cs_state *now, const struct cs_state *cold,
+                     int64_t *n_excused);
+
 /* Parameters equal to the cold start in `now` and different in `other`, the same plan over other garbage (R8.3). */
 int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other, const struct cs_state *cold);
 

@@ -1,5 +1,5 @@
-/* A verdict as bytes: the structure itself, then every string that was made after the fork. Both processes are the same
- * program. */
+/* A verdict as bytes: the structure itself, then everything that was made after the fork: strings, and counts of
+ * excused differences. Both processes are the same program. */
 #include "sim/cli/run.h"
 
 #include <stdlib.h>
@@ -35,6 +35,7 @@ char *cs_verdict_pack(const struct cs_verdict *verdict, size_t *size) {
     texts_of(&copy, texts);
     for (size_t i = 0; i < N_TEXTS; i++) put_text(out, *texts[i]);
     for (size_t i = 0; i < verdict->n_why; i++) put_text(out, verdict->why[i]);
+    if (verdict->n_excused) fwrite(verdict->n_excused, sizeof(int64_t), verdict->scenario->n_excuses, out);
     bool had_failed = ferror(out);
     if (fclose(out) == 0 && !had_failed) return bytes;
     free(bytes);
@@ -78,5 +79,10 @@ enum cs_status cs_verdict_unpack(const char *bytes, size_t size, struct cs_arena
     CS_REQUIRE(why, CS_NO_MEMORY, "no memory for a verdict of a child process");
     for (size_t i = 0; i < verdict->n_why; i++) CS_TRY(get_text(&reader, &why[i]));
     verdict->why = verdict->n_why ? why : NULL;
-    return CS_OK;
+    if (!verdict->n_excused) return CS_OK;
+    size_t n = verdict->scenario->n_excuses;
+    int64_t *excused = CS_NEW_ARRAY(arena, int64_t, n + 1);
+    CS_REQUIRE(excused, CS_NO_MEMORY, "no memory for a verdict of a child process");
+    verdict->n_excused = excused;
+    return get(&reader, excused, n * sizeof *excused);
 }

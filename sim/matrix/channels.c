@@ -20,6 +20,7 @@ const struct cs_channel cs_channels[] = {
     {"fill",         "calls, regions and bytes of fills",                       COUNT(fill_calls) | COUNT(fill_regions) | COUNT(fill_bytes) | COUNT(fill_skipped)},
     {"warnings",     "padded writes that nobody could record",                  COUNT(warnings)},
     {"refusal",      "loads that fail, or should",                              CS_SEEN_BIT(CS_SEEN_REFUSAL)},
+    {"excuse",       "differences that are declared and never come (R7)",       CS_SEEN_BIT(CS_SEEN_EXCUSE)},
     {"undetermined", "a cold start over other garbage",                         CS_SEEN_BIT(CS_SEEN_UNDETERMINED)},
     {"reference",    "a cold start without the mutant",                         CS_SEEN_BIT(CS_SEEN_REFERENCE)},
 };

@@ -117,6 +117,20 @@ static void put_counts(json_t *object, const struct cs_verdict *verdict, int *fa
     put(object, "accounting", accounting(verdict, failures), failures);
 }
 
+/* What was allowed to differ, and why (R7). */
+static json_t *differences(const struct cs_verdict *verdict, int *failures) {
+    json_t *list = json_array();
+    for (size_t i = 0; verdict->n_excused && i < verdict->scenario->n_excuses; i++) {
+        const struct cs_excuse *declared = &verdict->scenario->excuses[i];
+        json_t *object = json_object();
+        put(object, "tensor", text_or_null(declared->tensor), failures);
+        put(object, "reason", text_or_null(declared->reason), failures);
+        put(object, "differed", json_integer(verdict->n_excused[i]), failures);
+        append(list, object, failures);
+    }
+    return list;
+}
+
 static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     const struct cs_scenario *scenario = verdict->scenario;
     json_t *object = json_object();
@@ -133,6 +147,7 @@ static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     put(object, "warning", text_or_null(verdict->warning), failures);
     put(object, "expect", text_or_null(verdict->n_expectations ? verdict->expected : NULL), failures);
     put_counts(object, verdict, failures);
+    put(object, "differs", differences(verdict, failures), failures);
     put(object, "ranks", json_integer((json_int_t)verdict->n_ranks), failures);
     put(object, "tags", texts(scenario->tags, scenario->n_tags, failures), failures);
     put(object, "options", declared_options(scenario, failures), failures);

@@ -202,6 +202,15 @@ static void print_details(FILE *out, const struct cs_verdict *verdict) {
     print_repeat(out, verdict);
 }
 
+/* What was allowed to differ, and why: never silently (R7). */
+static void print_excuses(FILE *out, const struct cs_verdict *verdict) {
+    for (size_t i = 0; verdict->n_excused && i < verdict->scenario->n_excuses; i++) {
+        const struct cs_excuse *declared = &verdict->scenario->excuses[i];
+        fprintf(out, "  may differ  %s (%s): %" PRId64 " did\n", declared->tensor, declared->reason,
+                verdict->n_excused[i]);
+    }
+}
+
 void cs_report_text(FILE *out, const struct cs_verdict *verdict, bool colour) {
     const char *because = verdict->status == CS_REFUSED_AS_UPSTREAM ? verdict->refused_reason : verdict->reason;
     print_head(out, verdict, colour);
@@ -210,6 +219,7 @@ void cs_report_text(FILE *out, const struct cs_verdict *verdict, bool colour) {
         fputs("  ", out);
         print_key_counts(out, verdict);
         fputc('\n', out);
+        print_excuses(out, verdict);
         break;
     case CS_REFUSED_AS_UPSTREAM:
     case CS_SKIPPED:
@@ -219,6 +229,7 @@ void cs_report_text(FILE *out, const struct cs_verdict *verdict, bool colour) {
     case CS_MISTRUSTED:
         fputc('\n', out);
         print_details(out, verdict);
+        print_excuses(out, verdict);
         break;
     }
 }

@@ -169,6 +169,49 @@ static void read_checkpoints(const struct cs_value *value, void *structure) {
     scenario->checkpoints = configs;
 }
 
+/* ---- legitimate differences ---- */
+
+static void read_region_start(const struct cs_value *value, void *structure) {
+    struct cs_excuse *declared = structure;
+    struct cs_extents extents = {0};
+    cs_value_extents(value, &extents);
+    if (declared->ndim && declared->ndim != extents.ndim)
+        cs_value_refuse(value, "found %d dimensions beside %d", extents.ndim, declared->ndim);
+    declared->ndim = extents.ndim;
+    for (int i = 0; i < extents.ndim; i++) declared->start[i] = extents.items[i];
+}
+
+static void read_region_length(const struct cs_value *value, void *structure) {
+    struct cs_excuse *declared = structure;
+    struct cs_extents extents = {0};
+    cs_value_extents(value, &extents);
+    if (declared->ndim && declared->ndim != extents.ndim)
+        cs_value_refuse(value, "found %d dimensions beside %d", extents.ndim, declared->ndim);
+    declared->ndim = extents.ndim;
+    for (int i = 0; i < extents.ndim; i++) declared->length[i] = extents.items[i];
+}
+
+static const struct cs_field region_fields[] = {
+    {CS_CUSTOM_ROW("at", read_region_start, "integer|integer[]", "where it starts"), CS_DEFAULT("0 everywhere")},
+    {CS_CUSTOM_ROW("shape", read_region_length, "integer|integer[]", "extents"),
+     CS_REQUIRED_AS("a number or a list of numbers")},
+};
+static const struct cs_record region_record = CS_RECORD("cs.Region", region_fields, struct cs_excuse, NULL);
+
+static void read_region(const struct cs_value *value, void *structure) {
+    cs_value_record(value, &region_record, structure);
+    ((struct cs_excuse *)structure)->has_region = true;
+}
+
+static const struct cs_field difference_fields[] = {
+    {CS_TEXT_ROW("tensor", struct cs_excuse, tensor, "pattern of a tensor's name; `*` matches any run of characters"),
+     CS_REQUIRED},
+    {CS_CUSTOM_ROW("region", read_region, "cs.Region", "the part of each rank's kernel tensor that may differ"),
+     CS_DEFAULT("all of it"), CS_TABLES_OF(&region_record)},
+    {CS_TEXT_ROW("reason", struct cs_excuse, reason, "why it may, in a few words"), CS_REQUIRED},
+};
+static const struct cs_record difference_record = CS_RECORD("cs.Difference", difference_fields, struct cs_excuse, NULL);
+
 static void read_rank(const struct cs_value *value, void *structure) {
     SCENARIO *scenario = structure;
     scenario->only_rank = (int)cs_value_integer(value, 0, 63);
@@ -229,6 +272,9 @@ static const struct cs_field scenario_fields[] = {
      CS_DEFAULT("`{}`")},
     {CS_CUSTOM_ROW("fixes", read_fixes, "cs.Defect[]",
                    "standing faults of the released engine to switch off: `coldstart list mutants`"),
+     CS_DEFAULT("`{}`")},
+    {CS_RECORDS_ROW("differs", SCENARIO, excuses, n_excuses, &difference_record,
+                    "what may differ from a cold start, and why; one that never does is a failure"),
      CS_DEFAULT("`{}`")},
     {CS_CUSTOM_ROW("kills", read_kills, "cs.Defect[]",
                    "mutants that this scenario is there to kill: `coldstart mutants` fails when it does not"),

@@ -190,6 +190,15 @@ struct cs_layer_settings {
     const char *activation; /* upstream's name, or NULL */
 };
 
+/* Bytes that may differ from a cold start, and why (R7). */
+struct cs_excuse {
+    const char *tensor; /* pattern of "module.name" */
+    bool has_region;    /* else all of it */
+    int ndim;
+    int64_t start[CS_NDIM], length[CS_NDIM]; /* of the kernel tensor of each rank */
+    const char *reason;
+};
+
 struct cs_scenario {
     const char *file; /* as given to the script loader */
     int line;
@@ -212,6 +221,8 @@ struct cs_scenario {
     struct cs_allocator_rule allocator;
     uint64_t seed;
     cs_defect_set defects;
+    size_t n_excuses;
+    const struct cs_excuse *excuses; /* that are legitimate */
     size_t n_kills;
     const enum cs_defect *kills; /* mutants that this scenario is there for: one of its policies must kill each */
     bool has_cpu_arithmetic;     /* post-load computes as torch on a CPU, not as CUDA */
