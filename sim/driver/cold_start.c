@@ -36,6 +36,9 @@ static enum cs_status finish(struct cs_rank *rank) {
     for (size_t m = 0; m < rank->n_modules; m++) {
         struct cs_module *module = &rank->modules[m];
         CS_TRY(materialize_module(module));
+        bool fills_again = module->is_processed && cs_rank_has_defect(rank, CS_DEFECT_FILL_ONLINE_AGAIN);
+        if (fills_again) cs_padding_revive(&module->padding);
+        if (fills_again) CS_TRY(cs_module_fill(module));
         if (!module->is_processed)
             CS_TRY(cs_process(module)); /* what loading already processed is not filled again (R2.4) */
         cs_rank_sweep(rank);
@@ -48,12 +51,13 @@ static enum cs_status finish(struct cs_rank *rank) {
 static enum cs_status finish_on_meta(struct cs_rank *rank) {
     CS_TRY(finish(rank));
     rank->is_restored_on_meta = true;
+    bool records_zero = cs_rank_has_defect(rank, CS_DEFECT_META_RECORDS_ZERO);
     for (size_t m = 0; m < rank->n_modules; m++) {
         struct cs_module *module = &rank->modules[m];
         module->padding.n_records = 0;
         for (size_t i = 0; i < module->n_slots; i++) {
             struct cs_param *param = module->slots[i].param;
-            if (param && param->spec) param->padding_value = cs_padding_value(param->spec, true);
+            if (param && param->spec) param->padding_value = cs_padding_value(param->spec, records_zero);
         }
     }
     return CS_OK;

@@ -87,7 +87,9 @@ static bool can_host(const struct cs_module *module, const struct cs_param *live
     size_t start = cs_view_byte_offset(&live->view), element = (size_t)cs_dtype_bits(layout->dtype) / 8;
     return live->view.storage->kind == CS_STORAGE_MEMORY && cs_view_numel(&live->view) > 0 &&
            cs_view_span_bytes(&live->view) >= cs_view_span_bytes(layout) && start % HOST_ALIGNMENT == 0 &&
-           (element == 0 || start % element == 0) && !shares_storage(module->rank, live) && !is_tied(module, live);
+           (element == 0 || start % element == 0) &&
+           (cs_rank_has_defect(module->rank, CS_DEFECT_SHARED_STORAGE_HOSTED) ||
+            (!shares_storage(module->rank, live) && !is_tied(module, live)));
 }
 
 /* A parameter that post-load dropped gets its name back, in scratch memory. */
@@ -119,7 +121,7 @@ static enum cs_status host(struct cs_module *module, const struct cs_tensor_spec
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
     struct cs_module *module = call->module;
     struct cs_hosted *hosted = module->hosted;
-    if (!hosted->is_touched)
+    if (!hosted->is_touched && !cs_rank_has_defect(rank, CS_DEFECT_NO_HOSTING))
         for (size_t i = 0; i < module->spec->n_tensors; i++) CS_TRY(host(module, &module->spec->tensors[i]));
     hosted->is_touched = true;
     struct cs_slot *slot = cs_module_slot(module, param);
@@ -148,7 +150,8 @@ static enum cs_status clone_overlapping(struct cs_module *module, const struct p
     CS_REQUIRE(result, CS_BAD_VALUE, "%s.%s is gone after post-load: restart the server", module->spec->name,
                place->name);
     bool is_in_place = cs_view_same_place(&place->view, &result->view);
-    if (is_in_place || !is_a_place(module->hosted, result->view.storage)) return CS_OK;
+    bool is_careless = cs_rank_has_defect(module->rank, CS_DEFECT_OVERLAP_NOT_CLONED);
+    if (is_in_place || is_careless || !is_a_place(module->hosted, result->view.storage)) return CS_OK;
     struct cs_view clone, layout;
     CS_TRY(cs_view_make(&layout, NULL, result->view.dtype, result->view.ndim, result->view.shape));
     CS_TRY(cs_rank_allocate(module->rank, &layout, place->name, &clone));
@@ -160,7 +163,8 @@ static enum cs_status clone_overlapping(struct cs_module *module, const struct p
 /* The result goes where graphs expect it. */
 static enum cs_status put_back(struct cs_module *module, const struct place *place) {
     struct cs_param *result = result_of(module, place);
-    if (cs_view_same_place(&place->view, &result->view)) return CS_OK;
+    bool stays = cs_rank_has_defect(module->rank, CS_DEFECT_PUT_BACK_SKIPPED);
+    if (stays || cs_view_same_place(&place->view, &result->view)) return CS_OK;
     CS_REQUIRE(cs_view_same_shape(&place->view, &result->view) && place->view.dtype == result->view.dtype, CS_BAD_SHAPE,
                "rank %d: %s.%s changed its layout in post-load and cannot be put back: restart the server",
                module->rank->index, module->spec->name, place->name);

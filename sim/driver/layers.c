@@ -1,7 +1,7 @@
 #include "sim/driver/layers.h"
 
 /* Never deleted, and never put on meta. */
-bool cs_layer_skips(const char *name) {
+static bool is_in_skip_list(const char *name) {
     static const char *const names[] = {
         "_expert_map",
         "bias",
@@ -16,8 +16,12 @@ bool cs_layer_skips(const char *name) {
     return false;
 }
 
+bool cs_layer_skips(const struct cs_rank *rank, const char *name) {
+    return is_in_skip_list(name) && !cs_rank_has_defect(rank, CS_DEFECT_MAPS_RESET);
+}
+
 /* `bias` stays live, yet counts. */
-bool cs_layer_counts(const char *name) { return cs_text_equal(name, "bias") || !cs_layer_skips(name); }
+bool cs_layer_counts(const char *name) { return cs_text_equal(name, "bias") || !is_in_skip_list(name); }
 
 int64_t cs_layer_numel(const struct cs_param *param) {
     bool has_own = param->spec && param->spec->weight_loader_numel >= 0;
@@ -83,7 +87,7 @@ static enum cs_status keep_kernel_slots(struct cs_module *module, struct cs_laye
 static void drop_slots(struct cs_module *module) {
     size_t kept = 0;
     for (size_t i = 0; i < module->n_slots; i++)
-        if (cs_layer_skips(module->slots[i].name) || module->slots[i].kind == CS_PLAIN_TENSOR)
+        if (cs_layer_skips(module->rank, module->slots[i].name) || module->slots[i].kind == CS_PLAIN_TENSOR)
             module->slots[kept++] = module->slots[i];
     module->n_slots = kept;
 }
@@ -95,7 +99,8 @@ static enum cs_status register_meta(struct cs_module *module, const struct cs_te
     struct cs_view layout;
     CS_TRY(cs_view_make(&layout, NULL, spec->dtype, spec->ndim, spec->shape));
     CS_TRY(cs_rank_allocate_meta(rank, &layout, spec->name, &param->view));
-    param->padding_value = cs_padding_value(spec, rank->is_restored_on_meta);
+    param->padding_value = cs_padding_value(
+        spec, rank->is_restored_on_meta && cs_rank_has_defect(rank, CS_DEFECT_META_RECORDS_ZERO));
     return cs_module_register(module, spec->name, spec->kind, param);
 }
 
@@ -103,7 +108,9 @@ static enum cs_status init_module(struct cs_module *module) {
     if (!module->layerwise) module->layerwise = CS_NEW(module->rank->arena, struct cs_layerwise);
     struct cs_layerwise *layer = module->layerwise;
     CS_REQUIRE(layer, CS_NO_MEMORY, "out of memory for the reload of %s", module->spec->name);
-    if (layer->is_loading) return CS_OK;
+    bool is_pending = layer->is_loading; /* of a load that was aborted (found: F5) */
+    if (is_pending && cs_rank_has_defect(module->rank, CS_DEFECT_PENDING_CALLS_SURVIVE)) return CS_OK;
+    if (is_pending) CS_TRY(cs_layer_place(module));
     CS_TRY(keep_kernel_slots(module, layer));
     drop_slots(module);
     for (size_t i = 0; i < module->spec->n_tensors; i++) {
@@ -111,7 +118,7 @@ static enum cs_status init_module(struct cs_module *module) {
         /* on meta every tensor has the address 0, so that a buffer looks like a view of a parameter and is forgotten */
         bool is_forgotten = spec->kind == CS_BUFFER && module->rank->is_restored_on_meta &&
                             cs_rank_has_defect(module->rank, CS_DEFECT_META_RESTORE_DEVICE);
-        if (!cs_layer_skips(spec->name) && !spec->is_unregistered && !is_forgotten) CS_TRY(register_meta(module, spec));
+        if (!cs_layer_skips(module->rank, spec->name) && !spec->is_unregistered && !is_forgotten) CS_TRY(register_meta(module, spec));
     }
     layer->counted = 0;
     layer->total = cs_layer_total(module);
@@ -138,7 +145,7 @@ enum cs_status cs_layer_materialize(struct cs_module *module) {
     for (size_t i = 0; i < module->n_slots; i++) {
         struct cs_slot *slot = &module->slots[i];
         bool is_meta = slot->param->view.storage->kind == CS_STORAGE_META;
-        if (is_meta && !cs_layer_skips(slot->name)) CS_TRY(cs_materialize(rank, slot->param));
+        if (is_meta && !cs_layer_skips(rank, slot->name)) CS_TRY(cs_materialize(rank, slot->param));
     }
     return CS_OK;
 }
@@ -149,14 +156,24 @@ static bool was_loaded(const struct cs_layerwise *layer, const char *name) {
     return false;
 }
 
-/* Buffers only when still there, and non-persistent ones only when they were loaded. */
+/* Buffers only when still there, and non-persistent ones only when they were loaded; persistent ones always (found:
+ * F7). */
+static bool keeps_old_buffer(const struct cs_layerwise *layer, const struct cs_rank *rank, const struct cs_slot *kernel,
+                             const struct cs_slot *fresh) {
+    if (kernel->kind == CS_PARAMETER) return false;
+    if (!fresh) return true;
+    bool is_overwritten = cs_rank_has_defect(rank, kernel->kind == CS_BUFFER ? CS_DEFECT_BUFFERS_OVERWRITTEN
+                                                                             : CS_DEFECT_PERSISTENT_BUFFERS_OVERWRITTEN);
+    return !is_overwritten && !was_loaded(layer, kernel->name);
+}
+
 enum cs_status cs_layer_copy_back(struct cs_module *module) {
     const struct cs_layerwise *layer = module->layerwise;
+    if (cs_rank_has_defect(module->rank, CS_DEFECT_COPY_BACK_SKIPPED)) return CS_OK;
     for (size_t i = 0; i < layer->n_kernel; i++) {
         const struct cs_slot *kernel = &layer->kernel[i], *fresh = cs_module_slot(module, kernel->name);
         if (kernel->kind == CS_PLAIN_TENSOR) continue;
-        bool is_buffer = kernel->kind != CS_PARAMETER;
-        if (is_buffer && (!fresh || (kernel->kind == CS_BUFFER && !was_loaded(layer, kernel->name)))) continue;
+        if (keeps_old_buffer(layer, module->rank, kernel, fresh)) continue;
         CS_REQUIRE(fresh, CS_BAD_VALUE, "%s has no attribute \"%s\" to copy back after post-load", module->spec->name,
                    kernel->name);
         if (cs_view_same_place(&kernel->param->view, &fresh->param->view)) continue;
@@ -166,11 +183,39 @@ enum cs_status cs_layer_copy_back(struct cs_module *module) {
     return CS_OK;
 }
 
+/* Side paths that this post-load made hold the temporary parameters: orphans, once the kernel objects are back. As
+ * released they stay so (found: F9). */
+static void hold_kernel_objects(struct cs_module *module) {
+    const struct cs_layerwise *layer = module->layerwise;
+    for (size_t s = 0; s < module->n_sides; s++)
+        for (size_t i = 0; i < layer->n_kernel; i++) {
+            const struct cs_slot *fresh = cs_module_slot(module, layer->kernel[i].name);
+            if (fresh && fresh->param == module->sides[s].param) module->sides[s].param = layer->kernel[i].param;
+        }
+}
+
+/* Mutant: the second name of a tied parameter gets an object of its own. */
+static enum cs_status untie(struct cs_module *module, struct cs_slot *slot) {
+    bool is_tied = slot->param->spec && slot->param->is_tied;
+    if (!is_tied || !cs_rank_has_defect(module->rank, CS_DEFECT_TIE_BROKEN)) return CS_OK;
+    struct cs_param *own = cs_param_new(module->rank, slot->name, slot->param->spec);
+    CS_REQUIRE(own, CS_NO_MEMORY, "out of memory for %s.%s", module->spec->name, slot->name);
+    CS_TRY(cs_rank_allocate(module->rank, &slot->param->view, slot->name, &own->view));
+    CS_TRY(cs_rank_copy(module->rank, CS_LOG_COPY, "untie", slot->name, &own->view, &slot->param->view));
+    slot->param = own;
+    return CS_OK;
+}
+
 enum cs_status cs_layer_place(struct cs_module *module) {
     struct cs_layerwise *layer = module->layerwise;
-    module->n_slots = 0;
-    for (size_t i = 0; i < layer->n_kernel; i++)
+    const struct cs_rank *rank = module->rank;
+    bool is_new = rank->defects && layer->n_calls && cs_rank_has_defect(rank, CS_DEFECT_NEW_OBJECTS_PLACED);
+    if (!cs_rank_has_defect(rank, CS_DEFECT_SIDE_TENSORS_REBUILT)) hold_kernel_objects(module);
+    if (!is_new) module->n_slots = 0;
+    for (size_t i = 0; !is_new && i < layer->n_kernel; i++) {
+        CS_TRY(untie(module, &layer->kernel[i]));
         CS_TRY(cs_module_register(module, layer->kernel[i].name, layer->kernel[i].kind, layer->kernel[i].param));
+    }
     layer->is_loading = false;
     for (size_t i = 0; i < layer->n_calls; i++) cs_layer_release(module->rank, &layer->calls[i].call.source);
     layer->n_calls = layer->n_copies = 0;

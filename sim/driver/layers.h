@@ -8,6 +8,7 @@
 struct cs_buffered_call {
     struct cs_load_call call;
     const char *param;
+    int64_t counted;
 };
 
 struct cs_recorded_copy {
@@ -29,7 +30,7 @@ struct cs_layerwise {
 };
 
 /* Names that INIT never deletes and never puts on meta; and those of them that do not even count. */
-bool cs_layer_skips(const char *name);
+bool cs_layer_skips(const struct cs_rank *rank, const char *name);
 bool cs_layer_counts(const char *name);
 /* What a tensor adds to the total, and at most to the count of one call: weight_loader_numel, or its elements. */
 int64_t cs_layer_numel(const struct cs_param *param);

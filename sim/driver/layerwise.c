@@ -15,7 +15,8 @@ static bool is_wrapped(const struct cs_slot *slot) {
 
 static enum cs_status replay(struct cs_module *module) {
     const struct cs_layerwise *layer = module->layerwise;
-    for (size_t i = 0; i < layer->n_calls; i++) {
+    size_t n_lost = cs_rank_has_defect(module->rank, CS_DEFECT_LAST_CALL_DROPPED) ? 1 : 0;
+    for (size_t i = 0; i + n_lost < layer->n_calls; i++) {
         struct cs_load_call call = layer->calls[i].call;
         struct cs_slot *slot = cs_module_slot(module, layer->calls[i].param);
         CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s has no parameter \"%s\" any more, which %s was loaded into",
@@ -41,7 +42,7 @@ static enum cs_status buffer(struct cs_rank *rank, struct cs_layerwise *layer, c
     struct cs_buffered_call *kept =
         cs_arena_grow(rank->arena, (void **)&layer->calls, layer->n_calls, &layer->call_capacity, sizeof *kept);
     CS_REQUIRE(kept, CS_NO_MEMORY, "out of memory for the buffered calls of %s", call->module->spec->name);
-    *kept = (struct cs_buffered_call){*call, param};
+    *kept = (struct cs_buffered_call){.call = *call, .param = param};
     layer->n_calls++;
     cs_layer_hold(rank, &call->source);
     return CS_OK;
@@ -50,8 +51,40 @@ static enum cs_status buffer(struct cs_rank *rank, struct cs_layerwise *layer, c
 /* A late call: whoever looked the parameter up before holds the wrapped meta tensor, and the call is lost; whoever
  * looks it up again finds what post-load left (found: F4). */
 static bool is_lost(const struct cs_layerwise *layer, const struct cs_load_call *call) {
+    if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_LATE_CALLS_ARE_RAW)) return true;
     bool is_same_run = call->loader->keeps_in_run && call->run == layer->processed_run;
     return call->loader->keeps_parameters || call->keeps_parameters || is_same_run;
+}
+
+/* What the module's count grows by: at most the parameter's elements for one call, however often they are written and
+ * whoever wrote them before (found: F4, F10). */
+static int64_t growth(const struct cs_layerwise *layer, const struct cs_load_call *call, const char *param) {
+    const struct cs_rank *rank = call->module->rank;
+    int64_t most = cs_layer_numel(call->param), counted = call->counted < most ? call->counted : most, before = 0;
+    bool is_by_call = cs_rank_has_defect(rank, CS_DEFECT_OVER_COUNTED),
+         counts_again = cs_rank_has_defect(rank, CS_DEFECT_DUPLICATES_COUNT);
+    if (is_by_call && counts_again) return counted;
+    for (size_t i = 0; i + 1 < layer->n_calls; i++) {
+        const struct cs_buffered_call *other = &layer->calls[i];
+        bool is_same = cs_text_equal(other->call.tensor, call->tensor) && other->call.expert == call->expert;
+        if (is_same && !counts_again) return 0;
+        if (cs_text_equal(other->param, param)) before += other->counted;
+    }
+    return is_by_call || before + counted <= most ? counted : most > before ? most - before : 0;
+}
+
+/* A module that did not get all of its tensors: what was not sent is undefined after post-load (found: F6). */
+static bool is_incomplete(const struct cs_module *module) {
+    size_t n = 0;
+    const struct cs_layerwise *layer = module->layerwise;
+    for (size_t i = 0; i < layer->n_calls; i++) {
+        bool is_first = true;
+        for (size_t j = 0; j < i && is_first; j++)
+            is_first = layer->calls[j].call.expert != layer->calls[i].call.expert ||
+                       !cs_text_equal(layer->calls[j].call.tensor, layer->calls[i].call.tensor);
+        n += is_first;
+    }
+    return (int64_t)n < module->n_wanted_calls;
 }
 
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
@@ -63,14 +96,15 @@ static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, cons
     call->param = slot->param;
     if (!is_wrapped(slot)) return cs_load(call);
     call->is_dropped = !layer->is_loading && is_lost(layer, call);
-    if (call->is_dropped || call->loader->bypasses_counter)
-        return CS_OK;                             /* a plain copy writes to the meta tensor (found: F13) */
+    bool is_bare = call->loader->bypasses_counter && cs_rank_has_defect(rank, CS_DEFECT_BARE_COPIES_LOST);
+    if (call->is_dropped || is_bare) return CS_OK; /* a plain copy writes to the meta tensor (found: F13) */
     if (!layer->is_loading) return cs_load(call); /* raw, into what post-load left (found: F4) */
     layer->total = cs_layer_total(module);        /* anew: tensors may have been registered late */
     CS_TRY(buffer(rank, layer, call, param));
     CS_TRY(cs_load(call)); /* on meta, or on the live `bias`, which is written at once */
-    int64_t most = cs_layer_numel(slot->param);
-    layer->counted += call->counted < most ? call->counted : most;
+    int64_t counted = growth(layer, call, param);
+    layer->calls[layer->n_calls - 1].counted = counted;
+    layer->counted += counted;
     if (layer->counted < layer->total) return CS_OK;
     layer->processed_run = call->run;
     return process(module);
@@ -83,7 +117,10 @@ static enum cs_status finish(struct cs_rank *rank) {
         struct cs_module *module = &rank->modules[m];
         if (!module->layerwise->is_loading) continue;
         /* nothing came: old values stay */
-        CS_TRY(module->layerwise->counted == 0 ? cs_layer_place(module) : process(module));
+        bool is_untouched = module->layerwise->counted == 0 && !cs_rank_has_defect(rank, CS_DEFECT_UNTOUCHED_PROCESSED);
+        bool is_left = is_untouched ||
+                       (is_incomplete(module) && !cs_rank_has_defect(rank, CS_DEFECT_UNSENT_IS_UNDEFINED));
+        CS_TRY(is_left ? cs_layer_place(module) : process(module));
     }
     cs_rank_sweep(rank);
     return CS_OK;

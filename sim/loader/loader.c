@@ -59,7 +59,8 @@ enum cs_status cs_load_copy(struct cs_load_call *call, const struct cs_view *des
     enum cs_status status = cs_rank_copy(rank, CS_LOG_LOAD, call->loader->name, call->tensor, &to, &from);
     CS_REQUIRE(status == CS_OK, status, "rank %d: %s into %s.%s: %s", rank->index, call->tensor,
                call->module->spec->name, call->param->name, cs_error_text());
-    if (!call->loader->bypasses_counter) call->counted += count_of(rank, destination, &call->source);
+    bool is_bare = call->loader->bypasses_counter && cs_rank_has_defect(rank, CS_DEFECT_BARE_COPIES_LOST);
+    if (!is_bare) call->counted += count_of(rank, destination, &call->source);
     return CS_OK;
 }
 

@@ -1,5 +1,6 @@
 /* The rules that most loaders share. Source: vllm 0.33 fused_moe/routed_experts.py. */
 #include "sim/loader/loaders.h"
+#include "sim/method/method.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static enum cs_status read_number(const struct cs_load_call *call, const struct 
 /* Gate and up must have one scale. A slot of 1 is taken for a fresh one and NaN passes every comparison; the counting
  * pass of a reload has no slot to look at (found: F12). */
 static enum cs_status agree(const struct cs_load_call *call, const struct cs_view *slot, const struct cs_view *source) {
+    if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_SCALES_MUST_AGREE)) return CS_OK;
     CS_REQUIRE(slot->storage->kind == CS_STORAGE_MEMORY, CS_BAD_SHAPE,
                "%s: the earlier scale cannot be read on the meta device", call->tensor);
     double earlier, number;
@@ -89,6 +91,22 @@ struct cs_load_part cs_load_part_of(const struct cs_load_call *call, int64_t exp
     return part;
 }
 
+/* MXFP4 as R5.2 has it: whole blocks of 32 elements go to the ranks, whatever one index of the tensor stands for. As
+ * released, elements are split evenly and scales by whole blocks: the last one is lost (found: F16). */
+static void by_blocks(const struct cs_load_call *call, int64_t size, int64_t *per, int64_t *start) {
+    enum { BLOCK = 32 };
+    const struct cs_rank_spec *rank = call->module->rank->spec;
+    static const char *const methods[] = {"mxfp4", "mxfp4_ct", "quark_mx"};
+    int64_t full = rank->sizes.intermediate_full;
+    bool is_mxfp4 = false;
+    for (size_t i = 0; call->module->spec->backend && i < CS_COUNT(methods); i++)
+        is_mxfp4 |= cs_text_equal(call->module->spec->backend->method, methods[i]);
+    if (!is_mxfp4 || full <= 0 || full % BLOCK || BLOCK * size % full) return;
+    int64_t blocks = full / BLOCK, each = (blocks + rank->sizes.tp - 1) / rank->sizes.tp, unit = BLOCK * size / full;
+    *per = each * unit;
+    *start = *per * rank->tp_rank < size ? *per * rank->tp_rank : size;
+}
+
 /* Mutant: the padded size of a rank is the stride from one rank's shard to the next; the last ones get little. */
 static int64_t padded_start(const struct cs_rank_spec *rank, int64_t start, int64_t size) {
     const struct cs_sizes *sizes = &rank->sizes;
@@ -102,6 +120,7 @@ static enum cs_status take_share(const struct cs_load_call *call, struct cs_view
     const struct cs_rank_spec *rank = call->module->rank->spec;
     int dim = call->row->shard_dim + 1;
     int64_t size = source->shape[dim], per = size / rank->sizes.tp, start = per * rank->tp_rank;
+    if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_PARTIAL_BLOCK_SCALE_LOST)) by_blocks(call, size, &per, &start);
     if (cs_rank_has_defect(call->module->rank, CS_DEFECT_SHARD_OF_RANK_0)) start = 0;
     if (cs_rank_has_defect(call->module->rank, CS_DEFECT_STARTS_AT_PADDED_SIZE))
         start = padded_start(rank, start, size);

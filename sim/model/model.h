@@ -190,6 +190,7 @@ struct cs_param {
     struct cs_view view;
     double padding_value;
     bool has_warned; /* R2.5 */
+    bool is_tied;    /* registered in another module too */
 };
 
 struct cs_slot {
@@ -215,6 +216,7 @@ struct cs_module {
     struct cs_side *sides;
     struct cs_padding padding;
     int64_t n_calls, n_expected_calls; /* of the current load */
+    int64_t n_wanted_calls;            /* of a load that sends everything, in this loader's form */
     bool is_processed;                 /* post-load ran for the current load */
     struct cs_layerwise *layerwise;    /* each driver's own state of this module, or NULL */
     struct cs_hosted *hosted;

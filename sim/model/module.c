@@ -59,7 +59,10 @@ static struct cs_param *find_tied(struct cs_rank *rank, const char *name) {
 static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *module, const struct cs_tensor_spec *spec,
                                     bool on_meta) {
     struct cs_param *tied = spec->tied ? find_tied(rank, spec->tied) : NULL;
-    if (tied) return cs_module_register(module, spec->name, spec->kind, tied);
+    if (tied) {
+        tied->is_tied = true;
+        return cs_module_register(module, spec->name, spec->kind, tied);
+    }
     struct cs_param *param = cs_param_new(rank, spec->name, spec);
     CS_REQUIRE(param, CS_NO_MEMORY, "out of memory while creating %s.%s", module->spec->name, spec->name);
     struct cs_view layout;

@@ -145,8 +145,8 @@ int cs_script_sleep(lua_State *L) {
 }
 
 int cs_script_wake(lua_State *L) {
-    struct cs_plan_draft *draft = cs_plan_draft_of(L, "s:wake");
     cs_value_last_argument(L, 1, "s:wake");
+    struct cs_plan_draft *draft = cs_plan_draft_of(L, "s:wake");
     OP op = {.kind = CS_OP_WAKE};
     cs_plan_append(L, draft, &op);
     return 0;

@@ -78,6 +78,9 @@ static const struct cs_field tensor_fields[] = {
     {CS_CUSTOM_ROW("kind", read_kind, "\"parameter\"|\"buffer\"|\"persistent_buffer\"",
                    "what the module registers it as"),
      CS_DEFAULT("`\"parameter\"`")},
+    {CS_TEXT_ROW("tied", struct cs_template_tensor, tied,
+                 "`module.name` of an earlier module's parameter, in the model as in the checkpoint: the same object"),
+     CS_DEFAULT("an object of its own")},
 };
 static const struct cs_record tensor_record =
     CS_RECORD("cs.Tensor", tensor_fields, struct cs_template_tensor, cs_check_tensor);

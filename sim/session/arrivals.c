@@ -199,6 +199,17 @@ static enum cs_status be_strict(const struct cs_listing *list) {
     return CS_OK;
 }
 
+/* Mutants read another one: what a cache of paths kept, or of another checkpoint with the same headers. */
+static const struct cs_checkpoint *checkpoint_of(const struct cs_session *session, const struct cs_op *op) {
+    const struct cs_scenario *scenario = session->config.scenario;
+    const char *name = op->checkpoint;
+    if (op->kind == CS_OP_RELOAD && cs_defects_have(scenario->defects, CS_DEFECT_CACHED_CHECKPOINT))
+        name = scenario->ops[0].checkpoint;
+    if (cs_text_equal(op->driver, "meta_build") && cs_defects_have(scenario->defects, CS_DEFECT_CACHE_KEY_OF_HEADERS))
+        name = scenario->checkpoints[0].name;
+    return cs_session_checkpoint(session, name ? name : op->checkpoint);
+}
+
 enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_op *op, struct cs_arena *arena,
                                    struct cs_arrivals *arrivals) {
     session->accounting = (struct cs_accounting){0};
@@ -208,13 +219,16 @@ enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_o
     const struct cs_loader *loader = cs_session_loader(session, op->loader);
     struct cs_listing list = {.session = session,
                               .op = op,
-                              .checkpoint = cs_session_checkpoint(session, op->checkpoint),
+                              .checkpoint = checkpoint_of(session, op),
                               .arrivals = arrivals,
                               .arena = arena};
     CS_TRY(cs_session_routes(session, loader, op->checkpoint, &list.set));
     CS_TRY(check_selection(&list));
     CS_TRY(list_all(&list, loader));
+    arrivals->set = list.set;
     CS_TRY(cs_listing_order(&list));
+    arrivals->set = list.set;
+    if (session->config.scenario->defects && op->kind == CS_OP_RELOAD) CS_TRY(cs_listing_mutate(&list));
     CS_TRY(count_sent(&list));
     return op->kind == CS_OP_COLD_START ? be_strict(&list) : CS_OK;
 }

@@ -42,11 +42,13 @@ struct cs_arrival {
     bool is_slice;                           /* of a combined tensor: the route's expert */
     size_t n_parts;                          /* tensors of experts that make it, one behind the other; 0: none */
     const struct cs_checkpoint_entry *const *parts;
-    bool is_dropped; /* some rank's driver took no notice of it */
+    bool is_dropped;  /* some rank's driver took no notice of it */
+    bool is_unmapped; /* mutant: no rank finds the parameter that it belongs to */
 };
 struct cs_arrivals {
     size_t n, capacity;
     struct cs_arrival *items;
+    const struct cs_route_set *set; /* of the load's form */
 };
 /* What arrives, in order, for one operation; does the accounting, and is strict at a start (arrivals.c). Made in
  * `arena`. */
@@ -77,6 +79,8 @@ enum cs_status cs_listing_in_other_form(struct cs_listing *list, const struct cs
                                         const struct cs_loader *form);
 /* Order, what comes twice, unknown names, end (arrivals_order.c). */
 enum cs_status cs_listing_order(struct cs_listing *list);
+/* Mutants of the way between sender and loaders (arrivals_mutant.c). */
+enum cs_status cs_listing_mutate(struct cs_listing *list);
 
 /* The bytes of one rank's load, on their way (transport.c): bucket after bucket, or each tensor on its own. */
 struct cs_transport {

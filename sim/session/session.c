@@ -122,6 +122,10 @@ static enum cs_status send(struct flow *flow, size_t index) {
     struct cs_arrival *arrival = &flow->arrivals->items[index];
     const struct cs_route *route = arrival->route;
     if (!route) return meet_unknown(flow, arrival);
+    if (arrival->is_unmapped) {
+        note_dropped(flow->session, arrival);
+        return CS_OK;
+    }
     for (int64_t copy = 0, slot; next_slot(flow->rank, route, &copy, &slot);) {
         struct cs_load_call call = {.module = &flow->rank->modules[route->module],
                                     .loader = route->loader,
@@ -138,7 +142,16 @@ static enum cs_status send(struct flow *flow, size_t index) {
     return CS_OK;
 }
 
+/* As many as all tensors of the load's form make, sent or not. */
+static void want_calls(struct cs_rank *rank, const struct cs_route_set *set) {
+    for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].n_wanted_calls = 0;
+    for (size_t i = 0; set && i < set->routes.n; i++)
+        for (int64_t copy = 0, slot; next_slot(rank, &set->routes.items[i], &copy, &slot);)
+            rank->modules[set->routes.items[i].module].n_wanted_calls++;
+}
+
 static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrivals) {
+    want_calls(rank, arrivals->set);
     for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].n_calls = rank->modules[m].n_expected_calls = 0;
     for (size_t i = 0; i < arrivals->n; i++) {
         const struct cs_route *route = arrivals->items[i].route;

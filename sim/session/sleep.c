@@ -68,7 +68,8 @@ enum cs_status cs_session_sleep(struct cs_session *session, int level) {
 }
 
 enum cs_status cs_session_wake(struct cs_session *session) {
-    for (const struct kept *kept = session->asleep->kept; kept; kept = kept->next)
+    bool forgets = cs_defects_have(session->config.scenario->defects, CS_DEFECT_WAKE_FORGETS_BUFFERS);
+    for (const struct kept *kept = forgets ? NULL : session->asleep->kept; kept; kept = kept->next)
         CS_TRY(cs_device_write(kept->device, &kept->view, kept->bytes, kept->size));
     session->asleep = NULL;
     return CS_OK;

@@ -79,7 +79,8 @@ static size_t end_of_bucket(const struct cs_transport *transport, size_t first, 
 
 static enum cs_status take_buffer(struct cs_transport *transport, size_t bytes) {
     struct cs_rank *rank = transport->rank;
-    if (transport->op->is_buffer_shared) {
+    bool is_shared = transport->op->is_buffer_shared || cs_rank_has_defect(rank, CS_DEFECT_BUCKETS_SHARE_MEMORY);
+    if (is_shared) {
         if (rank->transport) return CS_OK;
         for (size_t first = 0, size; first < transport->arrivals->n;) {
             first = end_of_bucket(transport, first, &size);
