@@ -31,7 +31,7 @@ local function scenario(name, kills, before)
 end
 
 return {
-  scenario("reload", { "buffers_overwritten", "persistent_buffers_overwritten", "maps_reset" }, function() end),
+  scenario("reload", { "buffers_overwritten", "persistent_buffers_overwritten" }, function() end),
   scenario("sleep", { "wake_forgets_buffers" }, function(s)
     s:sleep(2)
     s:wake()

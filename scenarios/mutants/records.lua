@@ -1,14 +1,12 @@
 -- Whose records a fill writes: those of the load that it ends.
-local function toy(loads, post_load)
-  return cs.toy {
-    params = { { name = "p", shape = { 4, 2 }, dtype = "f32", created = "zeros" } },
-    loads = loads, post_load = post_load,
-  }
-end
-
 -- A load that marks what it does not write: rows from `n` on.
 local function rows(n, value)
   return { { param = "p", at = { 0, 0 }, shape = { n, 2 }, value = value, marks = { { at = { n, 0 }, shape = { 4 - n, 2 } } } } }
+end
+
+-- The same with columns: `n` rows of the first one.
+local function column(n, value)
+  return { { param = "p", at = { 0, 0, 0 }, shape = { 1, n, 1 }, value = value, marks = { { at = { 0, 0, 1 }, shape = { 1, n, 1 } } } } }
 end
 
 return {
@@ -42,8 +40,11 @@ return {
     name = "mutants.records.of_a_raw_load",
     tags = { "toy", "R2.4" },
     kills = { "layout_unchecked" },
-    model = toy({ A = rows(3, 1), B = { { param = "p", at = { 0, 0 }, shape = { 1, 1 }, value = 2, marks = { { at = { 0, 1 }, shape = { 1, 1 } } } } }, C = rows(3, 3) },
-      { cs.relayout("p", "transpose"), cs.replace "p" }),
+    model = cs.toy {
+      params = { { name = "p", shape = { 1, 4, 2 }, dtype = "f32", created = "zeros" } },
+      loads = { A = column(4, 1), B = column(1, 2), C = column(4, 3) },
+      post_load = { cs.relayout("p", "transpose"), cs.replace "p" },
+    },
     run = function(s)
       s:cold_start "A"
       s:reload { driver = "raw", checkpoint = "B" }

@@ -99,8 +99,8 @@ static enum cs_status register_meta(struct cs_module *module, const struct cs_te
     struct cs_view layout;
     CS_TRY(cs_view_make(&layout, NULL, spec->dtype, spec->ndim, spec->shape));
     CS_TRY(cs_rank_allocate_meta(rank, &layout, spec->name, &param->view));
-    param->padding_value = cs_padding_value(
-        spec, rank->is_restored_on_meta && cs_rank_has_defect(rank, CS_DEFECT_META_RECORDS_ZERO));
+    param->padding_value =
+        cs_padding_value(spec, rank->is_restored_on_meta && cs_rank_has_defect(rank, CS_DEFECT_META_RECORDS_ZERO));
     return cs_module_register(module, spec->name, spec->kind, param);
 }
 
@@ -118,7 +118,8 @@ static enum cs_status init_module(struct cs_module *module) {
         /* on meta every tensor has the address 0, so that a buffer looks like a view of a parameter and is forgotten */
         bool is_forgotten = spec->kind == CS_BUFFER && module->rank->is_restored_on_meta &&
                             cs_rank_has_defect(module->rank, CS_DEFECT_META_RESTORE_DEVICE);
-        if (!cs_layer_skips(module->rank, spec->name) && !spec->is_unregistered && !is_forgotten) CS_TRY(register_meta(module, spec));
+        if (!cs_layer_skips(module->rank, spec->name) && !spec->is_unregistered && !is_forgotten)
+            CS_TRY(register_meta(module, spec));
     }
     layer->counted = 0;
     layer->total = cs_layer_total(module);
@@ -162,8 +163,8 @@ static bool keeps_old_buffer(const struct cs_layerwise *layer, const struct cs_r
                              const struct cs_slot *fresh) {
     if (kernel->kind == CS_PARAMETER) return false;
     if (!fresh) return true;
-    bool is_overwritten = cs_rank_has_defect(rank, kernel->kind == CS_BUFFER ? CS_DEFECT_BUFFERS_OVERWRITTEN
-                                                                             : CS_DEFECT_PERSISTENT_BUFFERS_OVERWRITTEN);
+    bool is_overwritten = cs_rank_has_defect(
+        rank, kernel->kind == CS_BUFFER ? CS_DEFECT_BUFFERS_OVERWRITTEN : CS_DEFECT_PERSISTENT_BUFFERS_OVERWRITTEN);
     return !is_overwritten && !was_loaded(layer, kernel->name);
 }
 

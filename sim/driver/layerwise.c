@@ -98,8 +98,8 @@ static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, cons
     call->is_dropped = !layer->is_loading && is_lost(layer, call);
     bool is_bare = call->loader->bypasses_counter && cs_rank_has_defect(rank, CS_DEFECT_BARE_COPIES_LOST);
     if (call->is_dropped || is_bare) return CS_OK; /* a plain copy writes to the meta tensor (found: F13) */
-    if (!layer->is_loading) return cs_load(call); /* raw, into what post-load left (found: F4) */
-    layer->total = cs_layer_total(module);        /* anew: tensors may have been registered late */
+    if (!layer->is_loading) return cs_load(call);  /* raw, into what post-load left (found: F4) */
+    layer->total = cs_layer_total(module);         /* anew: tensors may have been registered late */
     CS_TRY(buffer(rank, layer, call, param));
     CS_TRY(cs_load(call)); /* on meta, or on the live `bias`, which is written at once */
     int64_t counted = growth(layer, call, param);
@@ -118,8 +118,8 @@ static enum cs_status finish(struct cs_rank *rank) {
         if (!module->layerwise->is_loading) continue;
         /* nothing came: old values stay */
         bool is_untouched = module->layerwise->counted == 0 && !cs_rank_has_defect(rank, CS_DEFECT_UNTOUCHED_PROCESSED);
-        bool is_left = is_untouched ||
-                       (is_incomplete(module) && !cs_rank_has_defect(rank, CS_DEFECT_UNSENT_IS_UNDEFINED));
+        bool is_left =
+            is_untouched || (is_incomplete(module) && !cs_rank_has_defect(rank, CS_DEFECT_UNSENT_IS_UNDEFINED));
         CS_TRY(is_left ? cs_layer_place(module) : process(module));
     }
     cs_rank_sweep(rank);

@@ -59,7 +59,8 @@ static int64_t total_of_parameters(const struct cs_module *module) {
     int64_t total = 0;
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];
-        if (slot->kind == CS_PARAMETER && !cs_layer_skips(module->rank, slot->name)) total += cs_layer_numel(slot->param);
+        if (slot->kind == CS_PARAMETER && !cs_layer_skips(module->rank, slot->name))
+            total += cs_layer_numel(slot->param);
     }
     return total;
 }

@@ -120,7 +120,8 @@ static enum cs_status take_share(const struct cs_load_call *call, struct cs_view
     const struct cs_rank_spec *rank = call->module->rank->spec;
     int dim = call->row->shard_dim + 1;
     int64_t size = source->shape[dim], per = size / rank->sizes.tp, start = per * rank->tp_rank;
-    if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_PARTIAL_BLOCK_SCALE_LOST)) by_blocks(call, size, &per, &start);
+    if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_PARTIAL_BLOCK_SCALE_LOST))
+        by_blocks(call, size, &per, &start);
     if (cs_rank_has_defect(call->module->rank, CS_DEFECT_SHARD_OF_RANK_0)) start = 0;
     if (cs_rank_has_defect(call->module->rank, CS_DEFECT_STARTS_AT_PADDED_SIZE))
         start = padded_start(rank, start, size);

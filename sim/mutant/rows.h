@@ -42,7 +42,7 @@
     X(NAME_NOT_MAPPED, "name_not_mapped", OFF, "N", "vllm#42577; trl#6028; verl#6256; slime#1673", "excess", "the last tensor of a reload comes under a name that nobody knows") \
     X(NEW_OBJECTS_PLACED, "new_objects_placed", OFF, "S8", "ascend#13905; ROCm/vllm#849; sglang#5424", "address", "a reload leaves new parameters in place of those that graphs read") \
     X(NO_FILL, "no_fill", OFF, "P1", "vllm#50523", "bytes", "padding is recorded and never filled") \
-    X(NO_HOSTING, "no_hosting", OFF, "L3", "nemo-rl#2959; verl#7978", "refusal", "a direct reload hands its loaders the parameter in kernel layout") \
+    X(NO_HOSTING, "no_hosting", OFF, "L3", "nemo-rl#2959; verl#7978", "bytes", "a direct reload hands its loaders the parameter in kernel layout") \
     X(NO_POST_LOAD, "no_post_load", OFF, "L3", "", "bytes", "a reload runs no post-load") \
     X(OVER_COUNTED, "over_counted", STANDING, "L6", "F10; F11", "bytes", "elements that two calls write count twice: the layer is processed before it is complete") \
     X(OVERLAP_NOT_CLONED, "overlap_not_cloned", OFF, "S9", "", "bytes", "a result that overlaps its place is put back without a clone") \

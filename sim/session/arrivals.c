@@ -217,11 +217,8 @@ enum cs_status cs_session_arrivals(struct cs_session *session, const struct cs_o
     const struct cs_driver *driver = op->driver ? cs_driver_by_name(op->driver) : NULL;
     if (driver && driver->takes != CS_TAKES_CHECKPOINT) return CS_OK;
     const struct cs_loader *loader = cs_session_loader(session, op->loader);
-    struct cs_listing list = {.session = session,
-                              .op = op,
-                              .checkpoint = checkpoint_of(session, op),
-                              .arrivals = arrivals,
-                              .arena = arena};
+    struct cs_listing list = {
+        .session = session, .op = op, .checkpoint = checkpoint_of(session, op), .arrivals = arrivals, .arena = arena};
     CS_TRY(cs_session_routes(session, loader, op->checkpoint, &list.set));
     CS_TRY(check_selection(&list));
     CS_TRY(list_all(&list, loader));
