@@ -209,7 +209,7 @@ static void a_model_must_make_sense(void **state) {
         {TENSOR("{ name = 't', dtype = 'f32', shape = 'H', padding_value = '1' }"), "s.lua:1: cs.module.tensors[1].padding_value: found \"1\", expected a finite number"},
         {TENSOR("{ name = 't', dtype = 'f32', shape = 'H', kind = 'plain' }"), "s.lua:1: cs.module.tensors[1].kind: found \"plain\", expected \"parameter\", \"buffer\" or \"persistent_buffer\""},
         {TENSOR("{ name = 't', dtype = 'f32', shape = 'H', registered = true }"),
-         "s.lua:1: cs.module.tensors[1].registered: unknown key, expected \"name\", \"dtype\", \"created\", \"value\", \"padding_value\", \"shape\" or \"kind\""},
+         "s.lua:1: cs.module.tensors[1].registered: unknown key, expected \"name\", \"dtype\", \"created\", \"value\", \"padding_value\", \"shape\", \"kind\" or \"tied\""},
     };
     EXPECT_BAD(rows);
 }

@@ -434,6 +434,10 @@ function cs.transpose(param) end
 ---@return cs.Step
 function cs.update(param, program) end
 
+---Expectation: the cold start itself depends on what undefined memory held: there is nothing to be equal to
+---@return cs.Expectation
+function cs.undetermined() end
+
 ---Post-load step: the same bytes as another dtype
 ---@param param string
 ---@param dtype cs.Dtype

@@ -73,3 +73,11 @@ void cs_excuse_count(const struct cs_scenario *scenario, const struct cs_state *
         if (fresh && fresh->excused != entry->excused) n_excused[entry->declared - scenario->excuses]++;
     }
 }
+
+const char *cs_excuse_unused(const struct cs_scenario *scenario, const int64_t *n_excused, struct cs_arena *arena) {
+    for (size_t i = 0; i < scenario->n_excuses; i++)
+        if (!n_excused[i])
+            return cs_arena_format(arena, "differs: \"%s\" is declared to differ (%s) and never did: take it out",
+                                   scenario->excuses[i].tensor, scenario->excuses[i].reason);
+    return NULL;
+}

@@ -17,6 +17,7 @@ const struct cs_expected *cs_expected_for(const struct cs_op *op, const char *po
 const char *cs_expected_text(const struct cs_expected *expected, struct cs_arena *arena) {
     if (expected->is_refused)
         return cs_arena_format(arena, "refused(\"%s\")", expected->refusal ? expected->refusal : "");
+    if (expected->is_undetermined) return "undetermined()";
     const char *text = expected->is_equal ? "equal()" : NULL;
     for (int i = 0; i < CS_N_COUNTS; i++)
         if (expected->has_count[i])

@@ -54,6 +54,12 @@ void cs_excuse_count(const struct cs_scenario *scenario, const struct cs_state *
 /* Parameters equal to the cold start in `now` and different in `other`, the same plan over other garbage (R8.3). */
 int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other, const struct cs_state *cold);
 
+/* The reason of a failure: a declaration that no tensor made use of; NULL: all were used. */
+const char *cs_excuse_unused(const struct cs_scenario *scenario, const int64_t *n_excused, struct cs_arena *arena);
+
+/* The counts that the session keeps of its last load. */
+void cs_load_counts(const struct cs_session *session, struct cs_arena *arena, struct cs_verdict *verdict);
+
 /* ---- explanation ---- */
 
 /* The failing server, and how to make the cold start's bytes again, for one module and rank. */

@@ -69,6 +69,8 @@ const struct cs_binding cs_bindings[] = {
      "its last two dimensions exchanged, the same bytes"},
     {"cs.update", cs_script_update, NULL, {{"param", "string"}, {"program", "string"}}, "cs.Step",
      "the program's result, in place"},
+    {"cs.undetermined", cs_script_undetermined, NULL, {{0}}, "cs.Expectation",
+     "the cold start itself depends on what undefined memory held: there is nothing to be equal to"},
     {"cs.view", cs_script_view, NULL, {{"param", "string"}, {"dtype", "cs.Dtype"}}, "cs.Step",
      "the same bytes as another dtype"},
     {"s:cold_start", cs_script_cold_start, &cs_record_cold_start, {{"checkpoint", "string|cs.ColdStart"}}, NULL,

@@ -172,6 +172,7 @@ int cs_script_perturbed(lua_State *L);
 int cs_script_folder_checkpoint(lua_State *L);
 int cs_script_equal(lua_State *L);
 int cs_script_refused(lua_State *L);
+int cs_script_undetermined(lua_State *L);
 int cs_script_cold_start(lua_State *L);
 int cs_script_reload(lua_State *L);
 int cs_script_sleep(lua_State *L);

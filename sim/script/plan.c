@@ -55,6 +55,14 @@ int cs_script_equal(lua_State *L) {
     return 1;
 }
 
+int cs_script_undetermined(lua_State *L) {
+    cs_value_last_argument(L, 0, "cs.undetermined");
+    EXPECTED *expected = CS_SCRIPT_NEW(L, EXPECTED, 1);
+    expected->is_undetermined = true;
+    cs_object_push(L, CS_OBJECT_EXPECTED, expected);
+    return 1;
+}
+
 int cs_script_refused(lua_State *L) {
     struct cs_value argument = cs_value_argument(L, 1, "cs.refused");
     cs_value_last_argument(L, 1, "cs.refused");

@@ -205,7 +205,7 @@ static const struct cs_checkpoint *checkpoint_of(const struct cs_session *sessio
     const char *name = op->checkpoint;
     if (op->kind == CS_OP_RELOAD && cs_defects_have(scenario->defects, CS_DEFECT_CACHED_CHECKPOINT))
         name = scenario->ops[0].checkpoint;
-    if (cs_text_equal(op->driver, "meta_build") && cs_defects_have(scenario->defects, CS_DEFECT_CACHE_KEY_OF_HEADERS))
+    if (op->driver && cs_text_equal(op->driver, "meta_build") && cs_defects_have(scenario->defects, CS_DEFECT_CACHE_KEY_OF_HEADERS))
         name = scenario->checkpoints[0].name;
     return cs_session_checkpoint(session, name ? name : op->checkpoint);
 }

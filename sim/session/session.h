@@ -104,6 +104,7 @@ struct cs_expected_values { /* toys: the whole parameter, row-major */
 struct cs_expected {
     const char *policy;  /* NULL: every policy that no other entry names */
     bool is_equal;       /* equal(): every channel 0, nothing lucky */
+    bool is_undetermined; /* the cold start itself depends on what memory held: there is nothing to be equal to */
     bool is_refused;     /* the load before this was refused, as the real engine refuses it */
     const char *refusal; /* text that the reason must contain, or NULL */
     bool has_count[CS_N_COUNTS];
