@@ -16,11 +16,14 @@ struct captured {
 /* clang-format off */
 static const struct captured captures[] = {
     {"all2all_rounding",      "a2a-fp8blk-*",           "fp8_block",           "per_expert_fp8_block",        0,               0, 0,  NO_DEFECT},
+    {"all2all_rounding",      "a2a-gptoss-*",           "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  NO_DEFECT},
     {"all2all_rounding",      "*",                      "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
     {"awq",                   "*",                      "awq",                 "per_expert_awq",              0,               4, 32, NO_DEFECT},
     {"ct_wna16",              "ctwna16-asym-*",         "ct_wna16",            "per_expert_ct_wna16",         CS_ASYMMETRIC,   4, 32, NO_DEFECT},
     {"ct_wna16",              "ctwna16-channel-*",      "ct_wna16",            "per_expert_ct_wna16",         CS_PER_CHANNEL,  4, 32, NO_DEFECT},
+    {"ct_wna16",              "ctwna16-w8-*",           "ct_wna16",            "per_expert_ct_wna16",         0,               8, 32, NO_DEFECT},
     {"ct_wna16",              "*",                      "ct_wna16",            "per_expert_ct_wna16",         0,               4, 32, NO_DEFECT},
+    {"edge",                  "ep-fused3d-T-*",         "unquantized",         "fused_3d_transposed",         0,               0, 0,  NO_DEFECT},
     {"edge",                  "eplb-fused3d-T-*",       "unquantized",         "fused_3d_transposed",         0,               0, 0,  CS_DEFECT_FUSED_EXPERT_IDS},
     {"edge",                  "per-expert-gate_up-*",   "unquantized",         "per_expert_gate_up",          0,               0, 0,  NO_DEFECT},
     {"edge",                  "*",                      "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
@@ -37,6 +40,7 @@ static const struct captured captures[] = {
     {"gptq",                  "gptq8-*",                "gptq",                "per_expert_gptq",             0,               8, 32, NO_DEFECT},
     {"gptq",                  "gptq4-g32-bias-*",       "gptq",                "per_expert_gptq",             CS_WITH_BIAS,    4, 32, NO_DEFECT},
     {"gptq",                  "gptq4-g128-I192-tp2",    "gptq",                "per_expert_gptq",             0,               4, 64, NO_DEFECT},
+    {"gptq",                  "gptq4-ch-*",             "gptq",                "per_expert_gptq",             CS_PER_CHANNEL,  4, 32, NO_DEFECT},
     {"gptq",                  "*",                      "gptq",                "per_expert_gptq",             0,               4, 32, NO_DEFECT},
     {"llama4_fused3d",        "*",                      "unquantized",         "llama4",                      0,               0, 0,  NO_DEFECT},
     {"mxfp4_ct",              "*",                      "mxfp4_ct",            "per_expert_mxfp4_ct",         0,               0, 0,  NO_DEFECT},
@@ -66,8 +70,10 @@ static const struct captured captures[] = {
     {"reload",                "reload-fp8blk-*",        "fp8_block",           "per_expert_fp8_block",        0,               0, 0,  CS_DEFECT_BLOCK_LOADER_FILLS},
     {"reload",                "reload-fp8pt-dynamic-*", "fp8_tensor",          "per_expert_fp8_tensor",       0,               0, 0,  NO_DEFECT},
     {"reload",                "reload-fp8pt-static-*",  "fp8_tensor",          "per_expert_fp8_tensor",       CS_STATIC_INPUT, 0, 0,  NO_DEFECT},
+    {"reload",                "reload-gptoss-bf16-stream-*", "unquantized",    "gpt_oss_bf16_streamed",       0,               0, 0,  CS_DEFECT_STREAMED_PADDED_SPLIT},
     {"reload",                "reload-gptoss-bf16-*",   "unquantized",         "gpt_oss_bf16_combined",       0,               0, 0,  NO_DEFECT},
     {"reload",                "reload-gptoss-mx-*",     "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  NO_DEFECT},
+    {"reload",                "reload-missing-*",       "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
     {"reload",                "reload-mxfp4-gen-*",     "mxfp4",               "per_expert_mxfp4",            0,               0, 0,  NO_DEFECT},
     {"reload",                "reload-nvfp4-mo-*",      "nvfp4_modelopt",      "per_expert_nvfp4_modelopt",   0,               0, 0,  NO_DEFECT},
     {"unquantized",           "bf16-fused3d-N-*",       "unquantized",         "fused_3d",                    0,               0, 0,  NO_DEFECT},
@@ -78,7 +84,7 @@ static const struct captured captures[] = {
 /* Captured words that are no upstream identifiers. */
 static const struct {
     const char *captured, *upstream;
-} backends[] = {{"FlashInfer TRTLLM", "FLASHINFER_TRTLLM"}, {"ROCm AITER", "AITER"}, {"None", "NONE"}};
+} backends[] = {{"FlashInfer CUTLASS", "FLASHINFER_CUTLASS"}, {"FlashInfer TRTLLM", "FLASHINFER_TRTLLM"}, {"ROCm AITER", "AITER"}, {"None", "NONE"}};
 
 static const struct {
     const char *name;

@@ -8,7 +8,8 @@ enum { CHAIN = 3 };
 struct chain {
     size_t n;
     const struct cs_layout *rows[CHAIN];
-    struct cs_layout variant; /* a row with another block size */
+    struct cs_layout variant; /* a row with another block size or element width */
+    int bits;                 /* of the elements that move */
 };
 
 /* ---- which rows: one chooser per kind of operation ---- */
@@ -52,14 +53,17 @@ static enum cs_status choose_cutedsl_order(struct cs_arena *arena, const json_t 
     return append(chain, cs_text_equal(activation, "swigluoai") ? "deinterleave_up_first" : "swap_halves");
 }
 
-/* The row of that name when its view is `view`; else the row with this view in place of its own. */
+/* The row of that name when its view is `view` and its elements are as wide; else the row with these in place of its
+ * own. */
 static enum cs_status append_variant(struct chain *chain, const char *name, const char *view) {
     CS_REQUIRE(view, CS_NO_MEMORY, "no memory for a view");
     CS_TRY(append(chain, name));
     const struct cs_layout *row = chain->rows[chain->n - 1];
-    if (cs_text_equal(row->view, view)) return CS_OK;
+    bool is_as_wide = !row->bits || row->bits == chain->bits;
+    if (cs_text_equal(row->view, view) && is_as_wide) return CS_OK;
     chain->variant = *row;
     chain->variant.view = view;
+    if (!is_as_wide) chain->variant.bits = chain->bits;
     chain->rows[chain->n - 1] = &chain->variant;
     return CS_OK;
 }
@@ -68,6 +72,20 @@ static enum cs_status choose_block_major(struct cs_arena *arena, const json_t *p
     int64_t block;
     CS_TRY(cs_golden_integer(params, "blockK", &block));
     return append_variant(chain, "block_major_k", cs_arena_format(arena, "M K/%" PRId64 " %" PRId64, block, block));
+}
+
+/* Scales of 128 columns of K and 64 rows are folded into lines of 16 bytes. */
+static enum cs_status choose_sm90_scale(struct cs_arena *arena, const json_t *params, struct chain *chain) {
+    int64_t group;
+    CS_TRY(cs_golden_integer(params, "group_size", &group));
+    CS_REQUIRE(group > 0 && 128 % group == 0, CS_BAD_FILE, "golden file: group_size %" PRId64 " does not divide 128",
+               group);
+    int64_t groups = 128 / group, slices = 128 / chain->bits / groups;
+    CS_REQUIRE(slices > 0 && 64 % slices == 0, CS_BAD_FILE,
+               "golden file: no line of 16 bytes has %d-bit scales of %" PRId64 " groups", chain->bits, groups);
+    return append_variant(chain, "sm90_scale_fold",
+                          cs_arena_format(arena, "M/64 %" PRId64 " %" PRId64 " K/%" PRId64 " %" PRId64, slices,
+                                          64 / slices, groups, groups));
 }
 
 static enum cs_status choose_interleave(struct cs_arena *arena, const json_t *params, struct chain *chain) {
@@ -128,7 +146,7 @@ static const struct row_op {
     {"aiter.shuffle_scale_a16w4",                      NULL,            choose_a16w4_scale, CS_N_DTYPES},
     {"aiter.shuffle_weight",                           "aiter_16x16",   NULL, CS_U8},
     {"aiter.shuffle_weight_a16w4",                     NULL,            choose_a16w4, CS_N_DTYPES},
-    {"fi.interleave_moe_scales_for_sm90_mixed_gemm",   "sm90_scale_fold", NULL, CS_N_DTYPES},
+    {"fi.interleave_moe_scales_for_sm90_mixed_gemm",   NULL,            choose_sm90_scale, CS_N_DTYPES},
     {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4",     "sm90_fp4",     NULL, CS_N_DTYPES},
     {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4_fp8", "sm90_fp4_fp8", NULL, CS_U16},
     {"fi.interleave_moe_weights_for_sm90_mixed_gemm.int4",    "sm90_int4",    NULL, CS_U16},
@@ -266,6 +284,8 @@ static enum cs_status choose(struct job *job) {
     const struct row_op *row = find_op(op);
     CS_REQUIRE(row, CS_INTERNAL, "operation %s has no row", op);
     job->unit = row->unit;
+    const struct cs_checkpoint_entry *entry = job->file->n_entries ? &job->file->entries[0] : NULL;
+    job->chain.bits = cs_dtype_bits(row->unit != CS_N_DTYPES || !entry ? row->unit : entry->dtype);
     if (row->row) return append(&job->chain, row->row);
     return row->choose(&job->golden->arena, params, &job->chain);
 }

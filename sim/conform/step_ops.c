@@ -7,7 +7,7 @@
 /* clang-format off */
 static const struct step_op {
     const char *op, *table;
-    const char *key, *value; /* only when this parameter has this text; "in": when the case has this input */
+    const char *key, *value; /* only when this parameter is this text, "true" or any "number"; "in": when the case has this input */
 } step_ops[] = {
     {"deep_gemm.ceil_to_ue8m0",                                             "power_above_bits",                NULL, NULL},
     {"deep_gemm.pack_ue8m0_to_int",                                         "pack_exponents",                  NULL, NULL},
@@ -26,6 +26,7 @@ static const struct step_op {
     {"vllm.QuantFP8.dynamic_per_token",                                     "quantise_token",                  NULL, NULL},
     {"vllm.QuantFP8.static_per_tensor",                                     "quantise_static",                 NULL, NULL},
     {"vllm._ceil_to_ue8m0",                                                 "power_above",                     NULL, NULL},
+    {"vllm._mxfp8_e4m3_quantize_torch",                                     "mxfp8_quantise_swizzled",         "is_sf_swizzled_layout", "true"},
     {"vllm._mxfp8_e4m3_quantize_torch",                                     "mxfp8_quantise",                  NULL, NULL},
     {"vllm._process_weights_marlin",                                        "wna16_marlin",                    NULL, NULL},
     {"vllm._swizzle_mxfp4.sm100",                                           "triton_swizzle_blackwell",        NULL, NULL},
@@ -73,6 +74,8 @@ static const struct step_op {
     {"vllm.mxfp4_generic.FLASHINFER_CUTLASS_MXFP4_MXFP8",                   "mxfp4_cutlass_mxfp8",             NULL, NULL},
     {"vllm.mxfp4_generic.TRTLLM",                                           "mxfp4_trtllm",                    NULL, NULL},
     {"vllm.mxfp4_generic.identity",                                         "unchanged",                       NULL, NULL},
+    {"vllm.mxfp4_marlin_process_scales",                                    "marlin_e8m0_e4m3",                "input_dtype", "torch.float8_e4m3fn"},
+    {"vllm.mxfp4_marlin_process_scales",                                    "marlin_e8m0_plain",               "input_dtype", "torch.int8"},
     {"vllm.mxfp4_marlin_process_scales",                                    "marlin_e8m0",                     NULL, NULL},
     {"vllm.mxfp8.FLASHINFER_TRTLLM",                                        "mxfp8_trtllm_w13",                "half", "w13"},
     {"vllm.mxfp8.FLASHINFER_TRTLLM",                                        "mxfp8_trtllm_w2",                 "half", "w2"},
@@ -90,7 +93,7 @@ static const struct step_op {
     {"vllm.nvfp4.FLASHINFER_TRTLLM",                                        "nvfp4_trtllm",                    NULL, NULL},
     {"vllm.nvfp4.VLLM_CUTLASS",                                             "nvfp4_cutlass",                   NULL, NULL},
     {"vllm.nvfp4_marlin_process_global_scale",                              "nvfp4_marlin_global",             NULL, NULL},
-    {"vllm.nvfp4_marlin_process_scales",                                    "nvfp4_marlin_scales_given",       "scale_factor", "1.0"},
+    {"vllm.nvfp4_marlin_process_scales",                                    "nvfp4_marlin_scales_given",       "scale_factor", "number"},
     {"vllm.nvfp4_marlin_process_scales",                                    "nvfp4_marlin_scales",             NULL, NULL},
     {"vllm.online._fp8_quant_per_channel",                                  "online_channel",                  NULL, NULL},
     {"vllm.online._fp8_scale",                                              "online_tensor_amax",              "in", "w"},
@@ -153,15 +156,27 @@ static enum cs_status read_spec(const json_t *json, struct cs_tensor_spec *spec)
     return cs_golden_shape(json, "shape", &spec->ndim, spec->shape);
 }
 
+/* A factor that the caller of the operation computed. */
+static enum cs_status write_factor(struct job *job, double number) {
+    struct cs_view view;
+    float factor = (float)number;
+    CS_TRY(cs_layer_param(&job->layer, "factor", &view));
+    return cs_device_write(job->golden->device, &view, &factor, sizeof factor);
+}
+
 static enum cs_status open_module(struct job *job) {
-    const json_t *inputs, *json;
+    static const struct cs_tensor_spec factor = {
+        .name = "factor", .dtype = CS_F32, .ndim = 1, .shape = {1}, .weight_loader_numel = -1};
+    const json_t *inputs, *json, *given = json_object_get(job->params, "scale_factor");
     size_t i;
     CS_TRY(cs_golden_array(job->golden->json, "inputs", &inputs));
     size_t n = json_array_size(inputs);
     struct cs_tensor_spec *specs = CS_NEW_ARRAY(&job->golden->arena, struct cs_tensor_spec, n + 1);
     CS_REQUIRE(specs, CS_NO_MEMORY, "no memory for %zu inputs", n);
     json_array_foreach(inputs, i, json) CS_TRY(read_spec(json, &specs[i]));
-    CS_TRY(cs_layer_open_tensors(&job->layer, job->golden->device, specs, n));
+    if (json_is_number(given)) specs[n] = factor;
+    CS_TRY(cs_layer_open_tensors(&job->layer, job->golden->device, specs, json_is_number(given) ? n + 1 : n));
+    if (json_is_number(given)) CS_TRY(write_factor(job, json_number_value(given)));
     json_array_foreach(inputs, i, json) {
         struct cs_bytes bytes;
         struct cs_view view;
@@ -230,6 +245,7 @@ static unsigned facts_of(const struct job *job) {
         if (dtype == CS_E8M0) facts |= CS_FACT_E8M0;
         if (cs_text_equal(job->layer.module.slots[i].name, "w13_qzeros")) facts |= CS_FACT_ZERO_POINT;
         if (cs_text_equal(job->layer.module.slots[i].name, "w13_bias")) facts |= CS_FACT_BIAS;
+        if (cs_text_equal(job->layer.module.slots[i].name, "input_scale")) facts |= CS_FACT_INPUT_SCALE;
     }
     return facts;
 }
@@ -283,7 +299,8 @@ static bool selects(const struct step_op *row, const char *op, const json_t *jso
     if (!row->key) return true;
     if (!cs_text_equal(row->key, "in")) {
         const json_t *given = json_object_get(json_object_get(json, "params"), row->key);
-        if (json_is_real(given)) return json_real_value(given) == strtod(row->value, NULL);
+        if (json_is_number(given)) return cs_text_equal(row->value, "number");
+        if (json_is_true(given)) return cs_text_equal(row->value, "true");
         return json_is_string(given) && cs_text_equal(json_string_value(given), row->value);
     }
     size_t i;

@@ -47,9 +47,9 @@ static const struct cs_step pack_exponents_mn_major[] = {
     CS_DO_MAP("words", CS_U8, "sf right 23"),
     CS_DO_RESHAPE("words", "E sf.0/E sf.1"),
     CS_DO_RELAYOUT("words", "mn_major_pack"),
-    CS_DO_RESHAPE("words", "E sf.1/4 sf.0/E 4"),
+    CS_DO_RESHAPE("words", "E sf.1/4 -1 4"),
     CS_DO_VIEW("words", CS_I32),
-    CS_DO_RESHAPE("words", "E sf.1/4 sf.0/E"),
+    CS_DO_RESHAPE("words", "E sf.1/4 -1"),
 };
 CS_TABLE(pack_exponents_mn_major);
 
@@ -68,7 +68,7 @@ static const struct cs_step quantise_token[] = {
 };
 CS_TABLE(quantise_token);
 static const struct cs_step online_tensor_amax[] = {
-    CS_DO_MAXIMUM("amax", CS_BF16, "w.0", "w abs"),
+    CS_DO_MAXIMUM("amax", CS_SAME_DTYPE, "w.0", "w abs"),
     CS_DO_MAP("scale", CS_F32, "amax / 448"),
 };
 CS_TABLE(online_tensor_amax);
@@ -76,10 +76,7 @@ static const struct cs_step online_tensor_scale[] = {CS_DO_MAP("scale", CS_F32, 
 CS_TABLE(online_tensor_scale);
 /* 1 / (448 * 512) is the smallest scale. */
 static const struct cs_step online_channel[] = {
-    CS_DO_UNLESS(CS_FACT_HALF),
-    CS_DO_MAXIMUM("amax", CS_BF16, "w.0 1", "w abs"),
-    CS_DO_WHEN(CS_FACT_HALF),
-    CS_DO_MAXIMUM("amax", CS_F16, "w.0 1", "w abs"),
+    CS_DO_MAXIMUM("amax", CS_SAME_DTYPE, "w.0 1", "w abs"),
     CS_DO_MAP("scale", CS_F32, "amax / 448 max 0x1.24924ap-18"),
     CS_DO_MAP("y", CS_E4M3, "w / scale max -448 min 448"),
 };
@@ -142,6 +139,14 @@ static const struct cs_step mxfp8_quantise[] = {
     CS_DO_MAP("y", CS_E4M3, "x / power"),
 };
 CS_TABLE(mxfp8_quantise);
+/* Scales in the order of the matrix instruction, flat. */
+static const struct cs_step mxfp8_quantise_swizzled[] = {
+    CS_DO_CALL(mxfp8_quantise),
+    CS_DO_RESHAPE("s", "1 s"),
+    CS_DO_RELAYOUT("s", "swizzle_128x4"),
+    CS_DO_RESHAPE("s", "-1"),
+};
+CS_TABLE(mxfp8_quantise_swizzled);
 static const struct cs_step mxfp8_dequantise[] = {
     CS_DO_MAP("power", CS_F32, "s float + -127 exp2"),
     CS_DO_MAP("y", CS_BF16, "x * power"),
@@ -171,6 +176,7 @@ static const struct cs_step to_fnuz[] = {
     CS_DO_UPDATE("w", "w drop 0x80"),
     CS_DO_TAKE("w_storage_after", "w"),
     CS_DO_MAP("scale", CS_F32, "scale * 2"),
+    CS_DO_WHEN(CS_FACT_INPUT_SCALE),
     CS_DO_MAP("input_scale", CS_F32, "input_scale * 2"),
 };
 CS_TABLE(to_fnuz);

@@ -133,14 +133,27 @@ static const struct cs_step marlin_int8_scales[] = {
 CS_TABLE(marlin_int8_scales);
 
 /* e8m0 scales [groups, N]: exact in bf16, not in f16. */
+static const struct cs_step marlin_e8m0_plain[] = {
+    CS_DO_VIEW("e8m0", CS_E8M0), CS_DO_TAKE("y", "e8m0"),  CS_DO_WHEN(CS_FACT_HALF),
+    CS_DO_CAST("y", CS_F16),     CS_DO_WHEN(CS_FACT_HALF), CS_DO_CAST("y", CS_E8M0),
+};
+CS_TABLE(marlin_e8m0_plain);
+/* 16-bit activations: columns in the order of the kernel's dequantisation. */
 static const struct cs_step marlin_e8m0[] = {
-    CS_DO_VIEW("e8m0", CS_E8M0),  CS_DO_TAKE("y", "e8m0"),
-    CS_DO_WHEN(CS_FACT_HALF),     CS_DO_CAST("y", CS_F16),
-    CS_DO_WHEN(CS_FACT_HALF),     CS_DO_CAST("y", CS_E8M0),
-    CS_DO_RESHAPE("y", "1 e8m0"), CS_DO_RELAYOUT("y", "fp4_columns"),
+    CS_DO_CALL(marlin_e8m0_plain),
+    CS_DO_RESHAPE("y", "1 e8m0"),
+    CS_DO_RELAYOUT("y", "fp4_columns"),
     CS_DO_RESHAPE("y", "e8m0"),
 };
 CS_TABLE(marlin_e8m0);
+/* e4m3 activations: columns stay; the exponents of e2m1 and e4m3 differ in bias by 2^3 - 2^1. */
+static const struct cs_step marlin_e8m0_e4m3[] = {
+    CS_DO_CALL(marlin_e8m0_plain),
+    CS_DO_VIEW("y", CS_U8),
+    CS_DO_MAP("y", CS_U8, "y plus 6"),
+    CS_DO_VIEW("y", CS_E8M0),
+};
+CS_TABLE(marlin_e8m0_e4m3);
 
 /* Exponents of e4m3 and of bf16 (f16) differ in bias: the kernel moves bits, the scales make up for it. */
 static const struct cs_step marlin_exponent_bias[] = {
@@ -163,7 +176,8 @@ static const struct cs_step nvfp4_marlin_factor[] = {
 };
 CS_TABLE(nvfp4_marlin_factor);
 static const struct cs_step nvfp4_marlin_bytes[] = {
-    CS_DO_MAP("y", CS_F16, "s as f16 * factor as f16 * 128 as f16 zero_below 2"),
+    CS_DO_MAP("rescale", CS_F32, "factor max 1"),
+    CS_DO_MAP("y", CS_F16, "s as f16 * rescale as f16 * 128 as f16 zero_below 2"),
     CS_DO_VIEW("y", CS_U16),
     CS_DO_MAP("y", CS_U8, "y right 7"),
 };
@@ -182,9 +196,9 @@ static const struct cs_step nvfp4_marlin_scales[] = {
     CS_DO_CALL(nvfp4_marlin_finish),
 };
 CS_TABLE(nvfp4_marlin_scales);
+/* "factor" comes from the caller. */
 static const struct cs_step nvfp4_marlin_scales_given[] = {
     CS_DO_CALL(nvfp4_marlin_factor),
-    CS_DO_SPREAD("factor", CS_F32, "1", "1"),
     CS_DO_CALL(nvfp4_marlin_bytes),
     CS_DO_CALL(nvfp4_marlin_finish),
 };

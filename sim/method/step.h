@@ -30,9 +30,10 @@ enum cs_step_kind {
 };
 
 enum { CS_CHAIN = 4 };
-#define CS_PER_GROUP INT64_MIN
-#define CS_OF_I(n)   (-(n))
-#define CS_OF_H(n)   (-(n)-CS_OF_H_BASE)
+#define CS_SAME_DTYPE CS_N_DTYPES /* MAXIMUM: that of the program's first operand */
+#define CS_PER_GROUP  INT64_MIN
+#define CS_OF_I(n)    (-(n))
+#define CS_OF_H(n)    (-(n)-CS_OF_H_BASE)
 enum { CS_OF_H_BASE = 1 << 20 };
 
 /* What steps depend on, beside the values. */
@@ -51,8 +52,9 @@ enum cs_fact {
     CS_FACT_8BIT = 2048,      /* integer weights of 8 bits, not 4 */
     CS_FACT_BLOCK = 4096,     /* scales of blocks, not of tensors */
     CS_FACT_ZERO_POINT = 8192,
-    CS_FACT_FLAT = 16384,  /* scales are [E, all the rest] */
-    CS_FACT_FIRST = 32768, /* nothing is held yet: the first post-load of a method that builds its kernel once */
+    CS_FACT_FLAT = 16384,        /* scales are [E, all the rest] */
+    CS_FACT_INPUT_SCALE = 65536, /* activations have a scale of their own */
+    CS_FACT_FIRST = 32768,       /* nothing is held yet: the first post-load of a method that builds its kernel once */
 };
 
 struct cs_step_table {

@@ -110,7 +110,8 @@ enum cs_status cs_step_maximum(struct cs_post_load *run, const struct cs_step *s
     int64_t shape[CS_NDIM];
     CS_TRY(prepare(run, step, NULL, &program));
     CS_TRY(cs_steps_shape(run, step->shape, &ndim, shape));
-    CS_TRY(cs_view_make(&layout, NULL, step->dtype, ndim, shape));
+    enum cs_dtype dtype = step->dtype == CS_SAME_DTYPE ? program.operand[0].view.dtype : step->dtype;
+    CS_TRY(cs_view_make(&layout, NULL, dtype, ndim, shape));
     CS_TRY(cs_rank_allocate(run->module->rank, &layout, step->param, &result));
     CS_TRY(operand_of(run, &program, &result, &destination));
     CS_TRY(cs_device_maximum(run->module->rank->device, &program, &destination));

@@ -14,13 +14,13 @@
     X(fp8_block_deepgemm) X(fp8_block_flashinfer_cutlass) X(fp8_block_trtllm) X(fp8_clamp_scales) X(fp8_marlin) \
     X(fp8_marlin_spread) X(fp8_marlin_spread_blocks) X(fp8_tensor_align) X(fp8_tensor_flashinfer_cutlass) \
     X(fp8_tensor_trtllm) X(gpt_oss_cutlass_bf16) X(gpt_oss_cutlass_mxfp8) X(gpt_oss_triton_blackwell) \
-    X(gpt_oss_triton_hopper) X(gptq_marlin) X(gptq_marlin_zeros) X(hold_biases) X(marlin_biases) X(marlin_e8m0) \
+    X(gpt_oss_triton_hopper) X(gptq_marlin) X(gptq_marlin_zeros) X(hold_biases) X(marlin_biases) X(marlin_e8m0) X(marlin_e8m0_e4m3) X(marlin_e8m0_plain) \
     X(marlin_exponent_bias) X(marlin_int8_scales) X(marlin_pack4) X(marlin_scales) X(marlin_weights4) \
     X(marlin_weights8) X(marlin_zero_order) X(marlin_zero_plain) X(marlin_zero_words) X(marlin_zeros) \
     X(marlin_zeros_awq) X(marlin_zeros_pack4) X(marlin_zeros_packed) X(merge_halves) X(merge_shard) X(mxfp4_aiter) \
     X(mxfp4_cutlass) X(mxfp4_cutlass_bf16) X(mxfp4_cutlass_mxfp8) X(mxfp4_deepgemm) X(mxfp4_marlin) \
     X(mxfp4_triton_blackwell) X(mxfp4_triton_hopper) X(mxfp4_trtllm) X(mxfp4_trtllm_bias) X(mxfp8_align) \
-    X(mxfp8_align_w13) X(mxfp8_align_w2) X(mxfp8_dequantise) X(mxfp8_marlin) X(mxfp8_quantise) X(mxfp8_trtllm) \
+    X(mxfp8_align_w13) X(mxfp8_align_w2) X(mxfp8_dequantise) X(mxfp8_marlin) X(mxfp8_quantise) X(mxfp8_quantise_swizzled) X(mxfp8_trtllm) \
     X(mxfp8_trtllm_w13) X(mxfp8_trtllm_w2) X(mxint4_signed) X(mxint4_trtllm) X(mxint4_trtllm_w13) \
     X(mxint4_trtllm_w2) X(nvfp4_align_hidden) X(nvfp4_align_intermediate) X(nvfp4_alignments) X(nvfp4_b12x) \
     X(nvfp4_cutedsl) X(nvfp4_cutedsl_batched) X(nvfp4_cutlass) X(nvfp4_dequantise) X(nvfp4_flashinfer_cutlass) \
