@@ -9,11 +9,23 @@
 
 enum { COLUMNS = 7 };
 
+/* What no registry has: rows read from a folder, a usual one unless another is named. */
+struct rows {
+    struct cs_model_list models;
+    struct cs_support_list support;
+};
+struct source {
+    const char *folder;
+    enum cs_status (*read)(const char *folder, struct cs_arena *arena, struct rows *rows);
+    bool (*row)(const struct rows *rows, size_t i, struct cs_arena *arena, const char **cells);
+};
+
 /* A registry seen as a table: `row` fills the cells of row i (NULL and "" show as "-"), or says that there is none. */
 struct list {
     const char *kind;
-    const char *heading[COLUMNS];                                      /* NULL: no more columns */
-    bool (*row)(size_t i, struct cs_arena *arena, const char **cells); /* NULL: models, of a folder */
+    const char *heading[COLUMNS]; /* NULL: no more columns */
+    bool (*row)(size_t i, struct cs_arena *arena, const char **cells);
+    const struct source *source; /* of a folder's rows, instead of `row` */
 };
 
 /* ---- rows ---- */
@@ -110,27 +122,44 @@ static bool table_row(size_t i, struct cs_arena *arena, const char **cells) {
     return true;
 }
 
+static enum cs_status read_models(const char *folder, struct cs_arena *arena, struct rows *rows) {
+    return cs_list_models(folder, arena, &rows->models);
+}
+static bool model_row(const struct rows *rows, size_t i, struct cs_arena *arena, const char **cells) {
+    return cs_list_model_row(&rows->models, i, arena, cells);
+}
+static const struct source models = {"scenarios", read_models, model_row};
+
+static enum cs_status read_support(const char *folder, struct cs_arena *arena, struct rows *rows) {
+    return cs_list_support(folder, arena, &rows->support);
+}
+static bool support_row(const struct rows *rows, size_t i, struct cs_arena *arena, const char **cells) {
+    return cs_list_support_row(&rows->support, i, arena, cells);
+}
+static const struct source support = {"tests/golden", read_support, support_row};
+
 /* clang-format off */
 static const struct list lists[] = {
-    {"devices", {"device", "state"}, device_row},
-    {"methods", {"method", "loaders", "text"}, method_row},
-    {"backends", {"method", "backend", "rounds I H", "reference", "post-load", "upstream"}, backend_row},
-    {"layouts", {"layout", "bits", "pad", "view", "flip", "order", "word"}, layout_row},
-    {"loaders", {"loader", "text"}, loader_row},
-    {"policies", {"policy", "rule", "weakness"}, policy_row},
-    {"drivers", {"driver", "kind", "text"}, driver_row},
-    {"mutants", {"mutant", "state", "class", "channel", "report", "what is wrong"}, mutant_row},
-    {"tables", {"table of steps", "steps"}, table_row},
-    {"models", {"model", "layers", "experts from", "experts", "hidden", "intermediate", "experts in checkpoints"}, NULL},
+    {"devices", {"device", "state"}, device_row, NULL},
+    {"methods", {"method", "loaders", "text"}, method_row, NULL},
+    {"backends", {"method", "backend", "rounds I H", "reference", "post-load", "upstream"}, backend_row, NULL},
+    {"layouts", {"layout", "bits", "pad", "view", "flip", "order", "word"}, layout_row, NULL},
+    {"loaders", {"loader", "text"}, loader_row, NULL},
+    {"policies", {"policy", "rule", "weakness"}, policy_row, NULL},
+    {"drivers", {"driver", "kind", "text"}, driver_row, NULL},
+    {"mutants", {"mutant", "state", "class", "channel", "report", "what is wrong"}, mutant_row, NULL},
+    {"tables", {"table of steps", "steps"}, table_row, NULL},
+    {"models", {"model", "layers", "experts from", "experts", "hidden", "intermediate", "experts in checkpoints"}, NULL, &models},
+    {"support", {"method", "back end", "loader", "loading", "post-load", "why"}, NULL, &support},
 };
 /* clang-format on */
 
 /* ---- printing ---- */
 
-static bool next_row(const struct list *list, const struct cs_model_list *models, size_t i, struct cs_arena *arena,
+static bool next_row(const struct list *list, const struct rows *rows, size_t i, struct cs_arena *arena,
                      const char **cells) {
     memset(cells, 0, COLUMNS * sizeof *cells);
-    bool is_there = list->row ? list->row(i, arena, cells) : cs_list_model_row(models, i, arena, cells);
+    bool is_there = list->row ? list->row(i, arena, cells) : list->source->row(rows, i, arena, cells);
     for (size_t c = 0; c < COLUMNS; c++)
         if (!cells[c] || !*cells[c]) cells[c] = "-";
     return is_there;
@@ -152,27 +181,25 @@ static void print_row(const struct list *list, const char *const *cells, const s
     }
 }
 
-/* `folder`: of scenarios, for models. */
+/* `folder`: of a source; NULL: its usual one. */
 static enum cs_status print_list(const struct list *list, const char *folder, struct cs_arena *arena) {
     const char *cells[COLUMNS];
     size_t width[COLUMNS] = {0};
-    struct cs_model_list models = {0};
-    if (!list->row) CS_TRY(cs_list_models(folder, arena, &models));
+    struct rows rows = {0};
+    if (list->source) CS_TRY(list->source->read(folder ? folder : list->source->folder, arena, &rows));
     widen(width, list->heading);
-    for (size_t i = 0; next_row(list, &models, i, arena, cells); i++) widen(width, cells);
+    for (size_t i = 0; next_row(list, &rows, i, arena, cells); i++) widen(width, cells);
     print_row(list, list->heading, width);
-    for (size_t i = 0; next_row(list, &models, i, arena, cells); i++) print_row(list, cells, width);
+    for (size_t i = 0; next_row(list, &rows, i, arena, cells); i++) print_row(list, cells, width);
     return CS_OK;
 }
 
-static const char scenarios[] = "scenarios";
-
-/* Without models where there is no folder of them. */
+/* Without what is in folders where they are not. */
 static enum cs_status print_all(struct cs_arena *arena) {
     for (size_t i = 0; i < CS_COUNT(lists); i++) {
         printf("%s%s:\n\n", i ? "\n" : "", lists[i].kind);
-        enum cs_status status = print_list(&lists[i], scenarios, arena);
-        bool has_no_folder = !lists[i].row && status == CS_BAD_FILE;
+        enum cs_status status = print_list(&lists[i], NULL, arena);
+        bool has_no_folder = lists[i].source && status == CS_BAD_FILE;
         if (has_no_folder) printf("%s\n", cs_error_text());
         if (!has_no_folder) CS_TRY(status);
     }
@@ -193,10 +220,10 @@ static enum cs_status list_words(const struct cs_options *options, struct cs_are
     const struct list *list;
     if (options->n_words == 0) return print_all(arena);
     CS_TRY(find_list(options->words[0], &list));
-    size_t most = list->row ? 1 : 2;
+    size_t most = list->source ? 2 : 1;
     CS_REQUIRE(options->n_words <= most, CS_BAD_USAGE, "list %s: found \"%s\" too: list shows one list or all of them",
                list->kind, options->words[most]);
-    return print_list(list, options->n_words > 1 ? options->words[1] : scenarios, arena);
+    return print_list(list, options->n_words > 1 ? options->words[1] : NULL, arena);
 }
 
 int cs_verb_list(int argc, char **argv) {

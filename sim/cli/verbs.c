@@ -8,7 +8,7 @@ const struct cs_verb cs_verbs[] = {
     {"check", "check that scripts are right, without running them", "FILE|DIR...", NULL, cs_verb_check},
     {"conform", "compare with captured runs of real loaders", "DIR", cs_conform_cli_options, cs_verb_conform},
     {"help", "describe a verb, a scenario file, or the language of scenarios", "[VERB|FILE|lua|cs.FUNCTION]", cs_help_options, cs_verb_help},
-    {"list", "list what scenarios can name", "[devices|methods|backends|layouts|loaders|policies|drivers|tables|mutants|models [DIR]]", NULL,
+    {"list", "list what scenarios can name", "[devices|methods|backends|layouts|loaders|policies|drivers|tables|mutants|models [DIR]|support [DIR]]", NULL,
      cs_verb_list},
     {"make-checkpoint", "write a checkpoint of a scenario as safetensors files", "FILE NAME DIR", cs_make_checkpoint_options,
      cs_verb_make_checkpoint},

@@ -6,9 +6,9 @@
 
 /* clang-format off */
 static const struct cs_golden_family families[CS_CONFORM_FAMILIES] = {
-    {"layouts", cs_golden_layouts},
-    {"loaders", cs_golden_loaders},
-    {"reload", cs_golden_reload},
+    {"layouts", cs_golden_layouts, cs_golden_describe_layout},
+    {"loaders", cs_golden_loaders, cs_golden_describe_loader},
+    {"reload", cs_golden_reload, cs_golden_describe_reload},
 };
 /* clang-format on */
 
@@ -24,8 +24,18 @@ static bool is_selected(const struct cs_conform_run *run, const char *file, cons
     return is_in;
 }
 
+static void describe(struct cs_conform_run *run, const json_t *json, cs_golden_check *check) {
+    struct cs_conform_subject subject = {0};
+    if (check && run->status == CS_OK && run->describe(json, &subject))
+        run->status = cs_golden_add_subject(run, &subject);
+}
+
 void cs_golden_judge(struct cs_conform_run *run, const char *file, const char *id, const json_t *json,
                      const void *context, cs_golden_check *check) {
+    if (run->subjects) {
+        describe(run, json, check);
+        return;
+    }
     if (!is_selected(run, file, id)) return;
     struct cs_conform_count *count = run->count;
     if (!check) {
@@ -165,5 +175,31 @@ enum cs_status cs_conform(const struct cs_conform_options *options, struct cs_co
     const struct cs_conform_count *total = &result->total;
     fprintf(options->out, "%" PRId64 " of %" PRId64 " passed, %" PRId64 " unsupported\n", total->passed,
             total->passed + total->failed, total->unsupported);
+    return CS_OK;
+}
+
+/* ---- what they are about ---- */
+
+static enum cs_status describe_family(const char *folder, const struct cs_golden_family *family, struct cs_arena *arena,
+                                      struct cs_conform_subjects *subjects) {
+    const struct cs_conform_options options = {.folder = folder};
+    struct cs_conform_count count = {.family = family->name};
+    struct cs_conform_run run = {
+        .options = &options, .count = &count, .subjects = subjects, .arena = arena, .describe = family->describe};
+    run.folder = cs_arena_format(arena, "%s/%s", folder, family->name);
+    CS_REQUIRE(run.folder, CS_NO_MEMORY, "no memory for a path");
+    bool is_there;
+    CS_TRY(is_folder(run.folder, &is_there));
+    if (!is_there) return CS_OK;
+    CS_TRY(family->run(&run));
+    return run.status;
+}
+
+enum cs_status cs_conform_subjects(const char *folder, struct cs_arena *arena, struct cs_conform_subjects *subjects) {
+    *subjects = (struct cs_conform_subjects){0};
+    bool is_there;
+    CS_TRY(is_folder(folder, &is_there));
+    CS_REQUIRE(is_there, CS_BAD_FILE, "%s: no such folder", folder);
+    for (size_t f = 0; f < CS_CONFORM_FAMILIES; f++) CS_TRY(describe_family(folder, &families[f], arena, subjects));
     return CS_OK;
 }

@@ -16,7 +16,8 @@
 
 #include <stdio.h>
 
-#include "sim/device/device.h"
+#include "sim/loader/loader.h"
+#include "sim/method/method.h"
 
 struct cs_conform_options {
     const char *folder; /* with layouts/, loaders/ or reload/ in it */
@@ -42,5 +43,37 @@ struct cs_conform_result {
 /* Runs what is selected. CS_OK even when cases failed: see the result. CS_BAD_FILE when the folder, or a file that
  * lists cases, cannot be read. */
 enum cs_status cs_conform(const struct cs_conform_options *options, struct cs_conform_result *result);
+
+/* ---- what the cases are about ---- */
+
+/* A case that we run, without running it: conformance fails when any of them does. */
+struct cs_conform_subject {
+    const char *operation;             /* layouts/: captured function */
+    const struct cs_step_table *table; /* layouts/: which is this table of ours; or NULL */
+    const struct cs_method *method;    /* loaders/, reload/ and some operations; or NULL */
+    const struct cs_backend *backend;
+    const struct cs_loader *loader; /* NULL: post-load alone */
+    bool has_post_load;             /* of this method and back end, bytes or hashes of what it leaves */
+    int64_t n_cases;
+};
+struct cs_conform_subjects {
+    size_t n, capacity;
+    struct cs_conform_subject *items; /* each of them once */
+};
+/* Of all supported cases of a folder; in `arena`. CS_BAD_FILE as cs_conform. */
+enum cs_status cs_conform_subjects(const char *folder, struct cs_arena *arena, struct cs_conform_subjects *subjects);
+
+/* How much of a combination was captured. */
+enum cs_proof {
+    CS_PROOF_NOTHING,
+    CS_PROOF_PARTS, /* with another back end; or some of the functions that it calls */
+    CS_PROOF_BYTES,
+};
+enum cs_proof cs_conform_proves_loading(const struct cs_conform_subjects *subjects, const struct cs_method *method,
+                                        const struct cs_backend *backend, const struct cs_loader *loader);
+/* Whole, or every step that changes bytes: it calls a captured function, or is a captured layout. `missing`: the first
+ * step that is neither, or NULL. */
+enum cs_proof cs_conform_proves_post_load(const struct cs_conform_subjects *subjects, const struct cs_backend *backend,
+                                          const char **missing);
 
 #endif

@@ -27,8 +27,15 @@ struct cs_golden_case {
 
 typedef enum cs_status cs_golden_check(struct cs_golden_case *golden);
 
+/* What a supported case is about (its `n_cases` aside); false: nothing that the matrix of support shows. */
+typedef bool cs_golden_describe(const json_t *json, struct cs_conform_subject *subject);
+
 struct cs_conform_run {
     const struct cs_conform_options *options;
+    struct cs_conform_subjects *subjects; /* cases are described, not run; NULL: they are run */
+    struct cs_arena *arena;               /* of the subjects */
+    cs_golden_describe *describe;
+    enum cs_status status;          /* of describing */
     struct cs_conform_count *count; /* of the family */
     const char *folder;
 };
@@ -43,7 +50,12 @@ void cs_golden_cannot_replay(struct cs_conform_run *run, const char *file, const
 struct cs_golden_family {
     const char *name; /* of the folder too */
     enum cs_status (*run)(struct cs_conform_run *run);
+    cs_golden_describe *describe;
 };
+
+cs_golden_describe cs_golden_describe_layout, cs_golden_describe_loader, cs_golden_describe_reload;
+/* Counts a described case (support.c). */
+enum cs_status cs_golden_add_subject(struct cs_conform_run *run, const struct cs_conform_subject *subject);
 
 enum cs_status cs_golden_layouts(struct cs_conform_run *run);
 enum cs_status cs_golden_loaders(struct cs_conform_run *run);
@@ -160,6 +172,8 @@ cs_golden_check *cs_golden_row_op(const char *op);
 /* ---- layouts: operations that are tables of post-load steps (step_ops.c) ---- */
 
 cs_golden_check *cs_golden_step_op(const char *op);
+/* The table that a case of such an operation runs; NULL when it is none. */
+const struct cs_step_table *cs_golden_step_table(const json_t *json);
 /* Those that the host computes (scalar_ops.c). */
 cs_golden_check *cs_golden_scalar_op(const char *op);
 /* Those of the loader that most methods share (expert_ops.c). */

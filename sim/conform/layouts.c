@@ -6,11 +6,13 @@
 static const struct {
     const char *op;
     cs_golden_check *check;
+    const char *loader;
+    bool has_post_load;
 } module_ops[] = {
-    {"e2e.gptoss_mxfp4_trtllm",                     cs_golden_end_to_end},
-    {"vllm.GptOssModel._load_weights_mxfp4",        cs_golden_load_combined},
-    {"vllm.GptOssRoutedExperts._load_packed_expert", cs_golden_load_streamed},
-    {"vllm.gptoss_mxfp4.TRTLLM",                    cs_golden_post_load},
+    {"e2e.gptoss_mxfp4_trtllm",                     cs_golden_end_to_end, "gpt_oss_combined", true},
+    {"vllm.GptOssModel._load_weights_mxfp4",        cs_golden_load_combined, "gpt_oss_combined", false},
+    {"vllm.GptOssRoutedExperts._load_packed_expert", cs_golden_load_streamed, "gpt_oss_streamed", false},
+    {"vllm.gptoss_mxfp4.TRTLLM",                    cs_golden_post_load, NULL, true},
 };
 /* clang-format on */
 
@@ -21,6 +23,21 @@ static cs_golden_check *check_of(const char *op) {
     if (!check) check = cs_golden_step_op(op);
     if (!check) check = cs_golden_scalar_op(op);
     return check ? check : cs_golden_expert_op(op);
+}
+
+/* Those with a check of their own are about gpt-oss with TRT-LLM. */
+bool cs_golden_describe_layout(const json_t *json, struct cs_conform_subject *subject) {
+    subject->operation = cs_golden_string(json, "op");
+    for (size_t i = 0; i < CS_COUNT(module_ops); i++) {
+        if (!cs_text_equal(module_ops[i].op, subject->operation)) continue;
+        subject->method = cs_method_by_name("gpt_oss_mxfp4");
+        subject->backend = cs_backend_by_name(subject->method, "flashinfer_trtllm");
+        subject->has_post_load = module_ops[i].has_post_load;
+        subject->loader = module_ops[i].loader ? cs_loader_by_name(module_ops[i].loader) : NULL;
+        return true;
+    }
+    subject->table = cs_golden_step_table(json);
+    return true;
 }
 
 static enum cs_status judge_all(struct cs_conform_run *run, const json_t *index) {

@@ -125,6 +125,13 @@ static enum cs_status find_method(const json_t *json, struct cs_layer_config *co
     return CS_OK;
 }
 
+bool cs_golden_describe_loader(const json_t *json, struct cs_conform_subject *subject) {
+    struct cs_layer_config config = {0};
+    if (!json_object_get(json, "dims") || find_method(json, &config) != CS_OK) return false;
+    subject->method = config.method, subject->backend = config.backend, subject->loader = config.loader;
+    return true;
+}
+
 /* A case has a layer's sizes; entries of other files may carry the same method's name. */
 cs_golden_check *cs_golden_loader_check(const json_t *json) {
     struct cs_layer_config config = {0};

@@ -326,6 +326,16 @@ static cs_golden_check *check_of(const char *id) {
     return cs_golden_sequence_find(id) ? check_sequence : NULL;
 }
 
+/* Hashes of everything that a reload leaves, post-load included. */
+bool cs_golden_describe_reload(const json_t *row, struct cs_conform_subject *subject) {
+    const char *name = cs_golden_string(row, "backend");
+    subject->method = cs_method_by_name("gpt_oss_mxfp4");
+    subject->backend = name ? cs_backend_by_name(subject->method, name) : NULL;
+    subject->loader = cs_loader_by_name(subject->method->loaders[0]);
+    subject->has_post_load = true;
+    return subject->backend != NULL;
+}
+
 static enum cs_status judge_all(struct cs_conform_run *run, const char *path, const json_t *root) {
     const json_t *scenarios = json_object_get(root, "scenarios"), *row;
     CS_REQUIRE(json_is_array(scenarios), CS_BAD_FILE, "%s: has no list \"scenarios\"", path);

@@ -385,6 +385,13 @@ static enum cs_status check_table(struct cs_golden_case *golden) {
     return CS_OK;
 }
 
+const struct cs_step_table *cs_golden_step_table(const json_t *json) {
+    const char *op = cs_golden_string(json, "op");
+    for (size_t i = 0; i < CS_COUNT(step_ops); i++)
+        if (selects(&step_ops[i], op, json)) return cs_step_table_by_name(step_ops[i].table);
+    return NULL;
+}
+
 cs_golden_check *cs_golden_step_op(const char *op) {
     for (size_t i = 0; i < CS_COUNT(step_ops); i++)
         if (cs_text_equal(step_ops[i].op, op)) return check_table;

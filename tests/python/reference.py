@@ -6,6 +6,7 @@ In scenarios/README.md a table stands between "<!-- NAME -->" and "<!-- end -->"
 date. Checked besides: every key that the sources read, and every count, is in both files.
 """
 
+import json
 import pathlib
 import re
 import subprocess
@@ -21,6 +22,21 @@ class Wrong(Exception):
 
 def printed(coldstart, option):
     return subprocess.run([coldstart, "help", "lua", option], check=True, capture_output=True, text=True, encoding="utf-8").stdout
+
+
+def support(source, coldstart):
+    """Method x back end x loader, by what "list support" says of the captured cases, and where they were run."""
+    listed = subprocess.run([coldstart, "list", "support", source / "tests/golden"], check=True, capture_output=True, text=True).stdout
+    rows = [re.split(r"  +", line) for line in listed.splitlines()[1:]]
+    manifest = source / "tests/gpu/manifest.json"
+    on_gpu = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+    found = re.search(r'"conform": "(\d+) of \1 passed', json.dumps(on_gpu))
+    gpu = f"on `gpu` {found[1]} of {found[1]} of them passed (`tests/gpu/run`)" if found else "on `gpu` they have not been run yet (`tests/gpu/run`)"
+    lines = [f"CI runs all captured cases on `ref`, and those of layouts and reloads on `emu`; {gpu}.", "", "| method | back end | loader | loading | post-load | |", "|---|---|---|---|---|---|"]
+    for method, backend, loader, loading, post_load, why in rows:
+        why = "" if why == "-" or post_load == "refused" and why == "post-load is not implemented" else why.replace("|", "\\|")
+        lines.append(f"| `{method}` | `{backend}` | `{loader}` | {loading} | {post_load} | {why} |")
+    return "\n".join(lines) + "\n"
 
 
 def sections(text):
@@ -78,7 +94,8 @@ def compare(source, name, now):
 def main():
     source, coldstart = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     stubs = printed(coldstart, "--stubs")
-    page = renewed((source / PAGE).read_text(encoding="utf-8"), sections(printed(coldstart, "--reference")))
+    tables = sections(printed(coldstart, "--reference")) | {"support": support(source, coldstart)}
+    page = renewed((source / PAGE).read_text(encoding="utf-8"), tables)
     if sys.argv[3:] == ["--write"]:
         (source / STUBS).parent.mkdir(exist_ok=True)
         (source / STUBS).write_text(stubs, encoding="utf-8")
