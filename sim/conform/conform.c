@@ -24,16 +24,16 @@ static bool is_selected(const struct cs_conform_run *run, const char *file, cons
     return is_in;
 }
 
-static void describe(struct cs_conform_run *run, const json_t *json, cs_golden_check *check) {
+static void describe(struct cs_conform_run *run, const json_t *json, const void *context, cs_golden_check *check) {
     struct cs_conform_subject subject = {0};
-    if (check && run->status == CS_OK && run->describe(json, &subject))
+    if (check && run->status == CS_OK && run->describe(json, context, &subject))
         run->status = cs_golden_add_subject(run, &subject);
 }
 
 void cs_golden_judge(struct cs_conform_run *run, const char *file, const char *id, const json_t *json,
                      const void *context, cs_golden_check *check) {
     if (run->subjects) {
-        describe(run, json, check);
+        describe(run, json, context, check);
         return;
     }
     if (!is_selected(run, file, id)) return;

@@ -28,7 +28,7 @@ struct cs_golden_case {
 typedef enum cs_status cs_golden_check(struct cs_golden_case *golden);
 
 /* What a supported case is about (its `n_cases` aside); false: nothing that the matrix of support shows. */
-typedef bool cs_golden_describe(const json_t *json, struct cs_conform_subject *subject);
+typedef bool cs_golden_describe(const json_t *json, const void *context, struct cs_conform_subject *subject);
 
 struct cs_conform_run {
     const struct cs_conform_options *options;

@@ -26,7 +26,8 @@ static cs_golden_check *check_of(const char *op) {
 }
 
 /* Those with a check of their own are about gpt-oss with TRT-LLM. */
-bool cs_golden_describe_layout(const json_t *json, struct cs_conform_subject *subject) {
+bool cs_golden_describe_layout(const json_t *json, const void *context, struct cs_conform_subject *subject) {
+    (void)context;
     subject->operation = cs_golden_string(json, "op");
     for (size_t i = 0; i < CS_COUNT(module_ops); i++) {
         if (!cs_text_equal(module_ops[i].op, subject->operation)) continue;

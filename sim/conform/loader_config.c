@@ -125,7 +125,8 @@ static enum cs_status find_method(const json_t *json, struct cs_layer_config *co
     return CS_OK;
 }
 
-bool cs_golden_describe_loader(const json_t *json, struct cs_conform_subject *subject) {
+bool cs_golden_describe_loader(const json_t *json, const void *context, struct cs_conform_subject *subject) {
+    (void)context;
     struct cs_layer_config config = {0};
     if (!json_object_get(json, "dims") || find_method(json, &config) != CS_OK) return false;
     subject->method = config.method, subject->backend = config.backend, subject->loader = config.loader;

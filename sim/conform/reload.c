@@ -327,11 +327,12 @@ static cs_golden_check *check_of(const char *id) {
 }
 
 /* Hashes of everything that a reload leaves, post-load included. */
-bool cs_golden_describe_reload(const json_t *row, struct cs_conform_subject *subject) {
-    const char *name = cs_golden_string(row, "backend");
-    subject->method = cs_method_by_name("gpt_oss_mxfp4");
-    subject->backend = name ? cs_backend_by_name(subject->method, name) : NULL;
-    subject->loader = cs_loader_by_name(subject->method->loaders[0]);
+bool cs_golden_describe_reload(const json_t *row, const void *scenarios, struct cs_conform_subject *subject) {
+    struct cs_golden_model model;
+    if (cs_golden_model_find(scenarios, row, &model) != CS_OK) return false;
+    subject->method = cs_method_by_name(model.kind->method);
+    subject->backend = cs_backend_by_name(subject->method, model.backend);
+    subject->loader = cs_loader_by_name(model.kind->loader);
     subject->has_post_load = true;
     return subject->backend != NULL;
 }
