@@ -57,6 +57,24 @@ static void a_folder_leaves_out_what_is_tagged_full_and_says_so(void **state) {
     assert_run("run t --tag full", CS_EXIT_PASSED, BOTH_PASSED("toy.c") TOTALS("2", "0"), "seed 1\n");
 }
 
+static void a_file_that_is_named_twice_runs_once(void **state) {
+    (void)state;
+    assert_run("run t/a.lua t/a.lua", CS_EXIT_PASSED, BOTH_PASSED("toy.a") TOTALS("2", "0"),
+               "coldstart: t/a.lua is named twice (as t/a.lua): it runs once\nseed 1\n");
+    assert_run("run t ./t/c.lua t/../t/a.lua", CS_EXIT_PASSED, BOTH_PASSED("toy.a") BOTH_PASSED("toy.b") BOTH_PASSED("toy.c") TOTALS("6", "0"),
+               "coldstart: ./t/c.lua is named twice (as t/c.lua): it runs once\n"
+               "coldstart: t/../t/a.lua is named twice (as t/a.lua): it runs once\nseed 1\n"); /* c.lua is tagged full, but named */
+}
+
+static void a_full_disk_is_told_once_by_many_processes(void **state) {
+    (void)state;
+    coldstart("run -j2 t/a.lua t/b.lua t/c.lua f/b.lua -q >/dev/full");
+    assert_int_equal(outcome.status, CS_EXIT_INTERNAL);
+    const char *first = strstr(outcome.err, "cannot write to stdout");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "cannot write to stdout"));
+}
+
 static void a_tag_selects_and_tags_add_up(void **state) {
     (void)state;
     assert_run("run t --tag R2", CS_EXIT_PASSED, BOTH_PASSED("toy.b") TOTALS("2", "0"), "seed 1\n");
@@ -296,6 +314,8 @@ static void a_checkpoint_that_was_written_gives_the_same_verdicts(void **state) 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_leaves_out_what_is_tagged_full_and_says_so),
+        cmocka_unit_test(a_file_that_is_named_twice_runs_once),
+        cmocka_unit_test(a_full_disk_is_told_once_by_many_processes),
         cmocka_unit_test(a_tag_selects_and_tags_add_up),
         cmocka_unit_test(a_tag_that_selects_nothing_is_named),
         cmocka_unit_test(the_first_failure_can_be_the_last),

@@ -124,6 +124,8 @@ static const struct bad_header {
     {ONE(U8, "[4]", "[0,9223372036854775807]"), 4, "ends at byte 9223372036854775807"},
     {ONE(U8, "[4]", "[0,9223372036854775808]"), 4, "not valid JSON near its byte"},
     {ONE(U8, "[4]", "[0,1e999]"), 4, "not valid JSON near its byte"},
+    {"{\"__metadata__\":{\"a\":\"b\"},\"x.\\\"y\" : {\"dtype\":\"U8\",\"shape\":[4,],\"data_offsets\":[0,4]}}", 4, ", tensor \"x.\\\"y\": "},
+    {"{\"x\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"y\":{\"dtype\"}}", 4, ", tensor \"y\": "},
     {ONE(U8, "[4]", "[0,NaN]"), 4, "not valid JSON near its byte"},
     /* shapes */
     {ONE(U8, "[3]", "[0,4]"), 4, "data_offsets span 4 bytes, U8[3] needs 3"},

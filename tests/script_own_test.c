@@ -219,6 +219,9 @@ static void own_things_are_checked_where_they_are_made(void **state) {
 static void own_things_must_fit_each_other(void **state) {
     (void)state;
     static const struct bad rows[] = {
+        {"local model = cs.model { name = 'm', layers = 1, experts = 4, hidden = 96, intermediate = 96, modules = { cs.module {\n"
+         "  name = 'e', routed_experts = true, checkpoint = 'e', names = { gate_prj = 'w1', down_proj = 'w2' } } } }\n" SCENARIO("method = 'mxfp4', backend = 'triton'"),
+         "s.lua:3: model: e: names.gate_prj: no loader has a tensor with that word"},
         {WITH("method = cs.method { name = 'mine', params = { { name = 'v', shape = 'E', dtype = 'u8' } }, loaders = { " LOADER " } }"),
          "s.lua:4: loader l: \"{expert}.w\" goes into w, which method mine does not have"},
         {WITH("method = cs.method { name = 'mine', params = { " W_PARAM " }, loaders = { 'per_exprt' } }"),

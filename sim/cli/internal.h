@@ -3,11 +3,15 @@
 #define CS_CLI_INTERNAL_H
 
 #include "sim/cli/cli.h"
+#include <sys/types.h>
+
 #include "sim/script/script.h"
 
 struct cs_path {
     const char *text;
     bool is_named; /* on the command line itself, not found below a folder */
+    dev_t device;  /* which file it is, however it was named */
+    ino_t inode;
 };
 
 struct cs_paths {
@@ -17,7 +21,7 @@ struct cs_paths {
 
 /* Scripts that `word` names: a file itself, or every *.lua below a folder, sorted by path. Folders named models hold
  * what scenarios require, those named library what editors read: both are left out, as are hidden files; links to
- * folders are not followed. Appends to `paths`. */
+ * folders are not followed. Appends to `paths`; a file that is there already stays once, and stderr says so. */
 enum cs_status cs_find_scripts(const char *word, struct cs_arena *arena, struct cs_paths *paths);
 
 /* Scenarios with this tag take minutes: a folder leaves them out unless the tag is asked for. */

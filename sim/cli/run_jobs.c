@@ -113,6 +113,7 @@ static enum cs_status run_child(struct cs_run *run, const struct cs_scenario *sc
     const struct cs_run_listener listener = {&child, send_verdict, send_progress};
     struct frame_end end = {0};
     run->is_child = true;
+    if (!freopen("/dev/null", "w", stdout)) return cs_fail(CS_INTERNAL, "/dev/null: %s", strerror(errno));
     signal(SIGTERM, SIG_DFL);         /* whoever started the parent may ignore it; this is how it ends us */
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever kills the parent means us too */
     share_processors(run->n_jobs);

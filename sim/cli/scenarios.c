@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,11 +12,26 @@
 
 static enum cs_status no_memory(const char *what) { return cs_fail(CS_NO_MEMORY, "no memory for %s", what); }
 
+/* Whether the file is there already; it is then as wanted as both times together. */
+static bool is_repeated(struct cs_paths *paths, const char *path, bool is_named, const struct stat *found) {
+    for (size_t i = 0; i < paths->n; i++) {
+        struct cs_path *earlier = &paths->items[i];
+        if (earlier->device != found->st_dev || earlier->inode != found->st_ino) continue;
+        fprintf(stderr, "coldstart: %s is named twice (as %s): it runs once\n", path, earlier->text);
+        earlier->is_named = earlier->is_named || is_named;
+        return true;
+    }
+    return false;
+}
+
 static enum cs_status add_path(struct cs_paths *paths, const char *path, bool is_named, struct cs_arena *arena) {
+    struct stat found;
+    CS_REQUIRE(stat(path, &found) == 0, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
+    if (is_repeated(paths, path, is_named, &found)) return CS_OK;
     void *items = paths->items;
     struct cs_path *slot = cs_arena_grow(arena, &items, paths->n, &paths->capacity, sizeof *slot);
     if (!slot || !path) return no_memory("the list of scripts");
-    *slot = (struct cs_path){path, is_named};
+    *slot = (struct cs_path){path, is_named, found.st_dev, found.st_ino};
     paths->items = items;
     paths->n++;
     return CS_OK;

@@ -43,6 +43,39 @@ static enum cs_status check_own_method(const struct cs_scenario *scenario) {
     return CS_OK;
 }
 
+/* ---- names of tensors ---- */
+
+/* Whether a loader's names have this word between dots. */
+static bool has_word(const struct cs_loader *loader, const char *word) {
+    for (size_t i = 0; i < loader->n_rows; i++)
+        for (const char *c = loader->rows[i].tensor; *c; c += *c == '.') {
+            size_t n = strcspn(c, ".");
+            if (n == strlen(word) && strncmp(c, word, n) == 0) return true;
+            c += n;
+        }
+    return false;
+}
+
+static bool is_word(const struct cs_scenario *scenario, const char *word) {
+    bool is_known = false;
+    for (size_t i = 0; i < cs_n_loaders; i++) is_known = is_known || has_word(cs_loaders[i], word);
+    for (size_t i = 0; i < scenario->n_own_loaders; i++)
+        is_known = is_known || has_word(scenario->own_loaders[i], word);
+    return is_known;
+}
+
+/* A model may be loaded by many loaders, but a word that none of them has is a slip of the pen. */
+static enum cs_status check_renames(const struct cs_scenario *scenario) {
+    for (size_t t = 0; t < scenario->model.n_templates; t++) {
+        const struct cs_module_template *module = &scenario->model.templates[t];
+        for (size_t i = 0; i < module->n_renames; i++)
+            CS_REQUIRE(is_word(scenario, module->renames[i].word), CS_BAD_SCRIPT,
+                       "%s:%d: model: %s: names.%s: no loader has a tensor with that word", scenario->file,
+                       scenario->line, module->name, module->renames[i].word);
+    }
+    return CS_OK;
+}
+
 /* ---- steps ---- */
 
 enum { MOST_VALUES = 64 };
@@ -118,6 +151,7 @@ static enum cs_status check_step(struct values *values, const struct cs_step *st
 enum cs_status cs_session_check_own(const struct cs_scenario *scenario) {
     if (!scenario->method) return CS_OK;
     CS_TRY(check_own_loaders(scenario));
+    CS_TRY(check_renames(scenario));
     if (scenario->own_method) CS_TRY(check_own_method(scenario));
     const struct cs_backend *backend = scenario->own_backend;
     struct values values = {.method = cs_scenario_method(scenario)};
