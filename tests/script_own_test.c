@@ -232,6 +232,8 @@ static void own_things_must_fit_each_other(void **state) {
         {WITH("method = 'unquantized', backend = 'triton', loader = " LOADER), "s.lua:4: loader l: \"{expert}.w\" goes into w, which method unquantized does not have"},
     };
     expect_bad(rows, CS_COUNT(rows));
+    parse(WITH("method = cs.method { name = 'mine', params = { { name = 'w13_weight', shape = 'E', dtype = 'u8' }, { name = 'w2_weight', shape = 'E', dtype = 'u8' } },\n"
+               "  loaders = { 'per_expert' } }")); /* without biases, as its rows of biases say */
     parse(WITH(METHOD("steps = { cs.take('a', 'w'), cs.cast('a', 'f32'), cs.map('b', 'f32', 'a * 2'), cs.update('a', 'b'), cs.replace 'b' }")));
 }
 

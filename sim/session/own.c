@@ -11,12 +11,16 @@ static bool has_param(const struct cs_method *method, const char *name) {
     return false;
 }
 
+/* Rows for other layers than the scenario's may name what the method does not have. */
 static enum cs_status check_rows(const struct cs_scenario *scenario, const struct cs_loader *loader) {
     const struct cs_method *method = cs_scenario_method(scenario);
+    const struct cs_backend *backend = cs_scenario_backend(scenario);
+    unsigned options = method->usual.options | (backend ? backend->options : 0) | scenario->layer.on;
     for (size_t i = 0; i < loader->n_rows; i++)
-        CS_REQUIRE(has_param(method, loader->rows[i].param), CS_BAD_SCRIPT,
-                   "%s:%d: loader %s: \"%s\" goes into %s, which method %s does not have", scenario->file,
-                   scenario->line, loader->name, loader->rows[i].tensor, loader->rows[i].param, method->name);
+        CS_REQUIRE(!cs_options_select(options, loader->rows[i].when) || has_param(method, loader->rows[i].param),
+                   CS_BAD_SCRIPT, "%s:%d: loader %s: \"%s\" goes into %s, which method %s does not have",
+                   scenario->file, scenario->line, loader->name, loader->rows[i].tensor, loader->rows[i].param,
+                   method->name);
     return CS_OK;
 }
 
