@@ -15,12 +15,15 @@ static void describe(enum cs_dtype dtype, int ndim, const int64_t *shape, char *
     cs_view_text(&view, text);
 }
 
-/* A tensor that no method loads is copied by value: a router's bf16 bias into an f32 one. Source: vllm
- * model_loader/weight_utils.py, default_weight_loader (param.data.copy_). */
+static bool is_number(enum cs_dtype dtype) { return cs_dtype_is_floating(dtype) && cs_dtype_bits(dtype) >= 16; }
+
+/* Tensors are copied by value: a router's bf16 bias into an f32 one, GPTQ's f16 scales into bf16 ones; powers of two go
+ * as bytes, whatever a checkpoint calls them. Source: vllm model_loader/weight_utils.py, default_weight_loader, and
+ * fused_moe/routed_experts.py (copy_). */
 static bool dtype_fits(const struct cs_checkpoint_entry *entry, const struct cs_route *route) {
-    bool is_converted = route->loader == &cs_loader_default && cs_dtype_is_floating(entry->dtype) &&
-                        cs_dtype_is_floating(route->dtype) && cs_dtype_bits(entry->dtype) >= 16;
-    return entry->dtype == route->dtype || is_converted;
+    bool is_converted = is_number(entry->dtype) && is_number(route->dtype);
+    bool is_power = entry->dtype == CS_E8M0 && route->as == CS_E8M0;
+    return entry->dtype == route->dtype || is_converted || is_power;
 }
 
 /* A checkpoint tensor must be what the loader's table says: a wrong size would be loaded into a smaller rectangle,
@@ -205,7 +208,8 @@ static const struct cs_checkpoint *checkpoint_of(const struct cs_session *sessio
     const char *name = op->checkpoint;
     if (op->kind == CS_OP_RELOAD && cs_defects_have(scenario->defects, CS_DEFECT_CACHED_CHECKPOINT))
         name = scenario->ops[0].checkpoint;
-    if (op->driver && cs_text_equal(op->driver, "meta_build") && cs_defects_have(scenario->defects, CS_DEFECT_CACHE_KEY_OF_HEADERS))
+    if (op->driver && cs_text_equal(op->driver, "meta_build") &&
+        cs_defects_have(scenario->defects, CS_DEFECT_CACHE_KEY_OF_HEADERS))
         name = scenario->checkpoints[0].name;
     return cs_session_checkpoint(session, name ? name : op->checkpoint);
 }

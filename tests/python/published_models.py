@@ -49,7 +49,7 @@ class Model:
         self.prefix, self.block, self.router = "model.", "mlp", "gate"
         self.names, self.kind, self.dense, self.mtp_at = PROJECTIONS, bf16, 0, None
         self.attention, self.shared, self.ends, self.bias, self.published = ATTENTION, [], ENDS, False, None
-        self.bias_dtype = "F32"
+        self.bias_dtype = self.scale_dtype = "F32"
         self.__dict__.update(rest)
 
     def skipped(self):
@@ -81,7 +81,7 @@ class Model:
                 prefix = f"{self.block}.experts.{expert}.{name}"
                 found[f"{prefix}.weight"] = ("F8_E4M3" if self.kind is fp8 else "BF16", [rows, columns])
                 if self.kind is fp8:
-                    found[f"{prefix}.weight_scale_inv"] = ("F32", [-(-rows // 128), -(-columns // 128)])
+                    found[f"{prefix}.weight_scale_inv"] = (self.scale_dtype, [-(-rows // 128), -(-columns // 128)])
         return found
 
     def simulated(self):
@@ -105,7 +105,7 @@ GLM = dict(attention=ATTENTION + [f"self_attn.{p}_proj.bias" for p in "qkv"], sh
 
 MODELS = [
     Model("qwen3_30b_a3b", 256, 96, 2, attention=ATTENTION + QK_NORM),
-    Model("qwen3_235b_a22b", 256, 384, 2, kind=fp8, attention=fp8([f"self_attn.{p}_proj" for p in "qkvo"]) + QK_NORM),
+    Model("qwen3_235b_a22b", 256, 384, 2, kind=fp8, scale_dtype="BF16", attention=fp8([f"self_attn.{p}_proj" for p in "qkvo"]) + QK_NORM),
     Model("deepseek_v3", 256, 384, 4, dense=3, mtp_at=61, **DEEPSEEK),
     Model("kimi_k2", 256, 256, 2, dense=1, bias_dtype="BF16", **DEEPSEEK),  # engines keep the bias as f32, and convert
     Model("glm_4_5", 256, 192, 4, dense=3, mtp_at=92, **{**GLM, "attention": GLM["attention"] + QK_NORM}),
