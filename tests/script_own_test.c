@@ -224,6 +224,11 @@ static void own_things_must_fit_each_other(void **state) {
          "s.lua:3: model: e: names.gate_prj: no loader has a tensor with that word"},
         {WITH("method = cs.method { name = 'mine', params = { { name = 'v', shape = 'E', dtype = 'u8' } }, loaders = { " LOADER " } }"),
          "s.lua:4: loader l: \"{expert}.w\" goes into w, which method mine does not have"},
+        {WITH("method = cs.method { name = 'mine', params = { " W_PARAM ", " W_PARAM " }, loaders = { " LOADER " } }"),
+         "s.lua:4: method mine: parameter w is there twice"},
+        {WITH("method = 'unquantized', backend = 'triton', loader = cs.loader { name = 'l', tensors = {\n"
+              "  { tensor = 'w', shape = 'Hu', dtype = 'bf16', param = 'w2_weight' }, { tensor = 'w', shape = 'Hu', dtype = 'bf16', param = 'w2_weight' } } }"),
+         "s.lua:4: loader l: tensor \"w\" is there twice"},
         {WITH("method = cs.method { name = 'mine', params = { " W_PARAM " }, loaders = { 'per_exprt' } }"),
          "s.lua:4: method mine: no loader is named \"per_exprt\"; `coldstart list loaders`"},
         {WITH(METHOD("") ", backend = 'triton'"), "s.lua:4: backend: \"triton\" is not for the scenario's own method: use cs.backend"},

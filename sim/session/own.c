@@ -11,16 +11,39 @@ static bool has_param(const struct cs_method *method, const char *name) {
     return false;
 }
 
-/* Rows for other layers than the scenario's may name what the method does not have. */
+static unsigned options_of(const struct cs_scenario *scenario) {
+    const struct cs_backend *backend = cs_scenario_backend(scenario);
+    return cs_scenario_method(scenario)->usual.options | (backend ? backend->options : 0) | scenario->layer.on;
+}
+
+/* Rows for other layers than the scenario's may name what the method does not have, or the same tensor again. */
 static enum cs_status check_rows(const struct cs_scenario *scenario, const struct cs_loader *loader) {
     const struct cs_method *method = cs_scenario_method(scenario);
-    const struct cs_backend *backend = cs_scenario_backend(scenario);
-    unsigned options = method->usual.options | (backend ? backend->options : 0) | scenario->layer.on;
-    for (size_t i = 0; i < loader->n_rows; i++)
-        CS_REQUIRE(!cs_options_select(options, loader->rows[i].when) || has_param(method, loader->rows[i].param),
-                   CS_BAD_SCRIPT, "%s:%d: loader %s: \"%s\" goes into %s, which method %s does not have",
-                   scenario->file, scenario->line, loader->name, loader->rows[i].tensor, loader->rows[i].param,
-                   method->name);
+    unsigned options = options_of(scenario);
+    for (size_t i = 0; i < loader->n_rows; i++) {
+        const struct cs_loader_row *row = &loader->rows[i];
+        if (!cs_options_select(options, row->when)) continue;
+        CS_REQUIRE(has_param(method, row->param), CS_BAD_SCRIPT,
+                   "%s:%d: loader %s: \"%s\" goes into %s, which method %s does not have", scenario->file,
+                   scenario->line, loader->name, row->tensor, row->param, method->name);
+        for (size_t j = 0; j < i; j++)
+            CS_REQUIRE(!cs_options_select(options, loader->rows[j].when) ||
+                           !cs_text_equal(loader->rows[j].tensor, row->tensor),
+                       CS_BAD_SCRIPT, "%s:%d: loader %s: tensor \"%s\" is there twice", scenario->file, scenario->line,
+                       loader->name, row->tensor);
+    }
+    return CS_OK;
+}
+
+static enum cs_status check_params(const struct cs_scenario *scenario) {
+    const struct cs_method *method = cs_scenario_method(scenario);
+    unsigned options = options_of(scenario);
+    for (size_t i = 0; i < method->n_params; i++)
+        for (size_t j = 0; j < i && cs_options_select(options, method->params[i].when); j++)
+            CS_REQUIRE(!cs_options_select(options, method->params[j].when) ||
+                           !cs_text_equal(method->params[j].name, method->params[i].name),
+                       CS_BAD_SCRIPT, "%s:%d: method %s: parameter %s is there twice", scenario->file, scenario->line,
+                       method->name, method->params[i].name);
     return CS_OK;
 }
 
@@ -38,6 +61,7 @@ static enum cs_status check_own_loaders(const struct cs_scenario *scenario) {
 
 static enum cs_status check_own_method(const struct cs_scenario *scenario) {
     const struct cs_method *method = scenario->own_method;
+    CS_TRY(check_params(scenario));
     for (size_t i = 0; method->loaders[i]; i++) {
         const struct cs_loader *loader = cs_scenario_loader(scenario, method->loaders[i]);
         CS_REQUIRE(loader, CS_BAD_SCRIPT, "%s:%d: method %s: no loader is named \"%s\"; `coldstart list loaders`",
