@@ -286,6 +286,15 @@ static enum cs_status digest(const struct cs_device *device, const struct cs_vie
     return status;
 }
 
+static enum cs_status probe(const struct cs_device *device, enum cs_probe kind, void *data, size_t bytes, size_t run_bytes) {
+    CS_TRY(clear_result(device));
+    struct cs_gpu_probe job = {.kind = kind, .data = data, .n = (int64_t)bytes / 16, .tally = result[which(device)]};
+    job.has_gaps = run_bytes > 0;
+    while (job.has_gaps && (size_t)16 << job.shift < run_bytes) job.shift++;
+    if (job.has_gaps) job.n /= 2;
+    return backend_of(device)->probe(&job);
+}
+
 /* ---- graph ---- */
 
 static void forget(const struct cs_device *device, void *graph_of_device) {
@@ -351,7 +360,7 @@ static enum cs_status replay(const struct cs_device *device, void *made, uint64_
 #define CS_GPU_TABLE(name_, unavailable_, is_emulated_)                                                                              \
     {.name = name_, .is_emulated = is_emulated_, .unavailable = unavailable_, .allocate = allocate, .release = release, .upload = upload, .download = download,         \
      .generate = generate, .copy = copy, .convert = convert, .fill = fill, .relayout = relayout, .compare = compare, .digest = digest,     \
-     .capture = capture, .replay = replay, .forget = forget, .map = map, .maximum = maximum}
+     .capture = capture, .replay = replay, .forget = forget, .map = map, .maximum = maximum, .probe = probe}
 
 const struct cs_device cs_device_gpu = CS_GPU_TABLE("gpu", gpu_unavailable, false);
 const struct cs_device cs_device_emu = CS_GPU_TABLE("emu", emu_unavailable, true);

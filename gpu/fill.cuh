@@ -12,7 +12,8 @@ namespace {
 
 struct fill_kernel {
     struct cs_gpu_fill job;
-    static constexpr int n_phases = 1;
+    static constexpr int n_resident = 1;
+    struct state {};
 
     HD int64_t region_of(int64_t tile) const {
         int64_t low = 0, high = job.n_regions; /* first_tile[low] <= tile < first_tile[high] */
@@ -57,7 +58,8 @@ struct fill_kernel {
             write(region, static_cast<uint32_t>(first));
     }
 
-    HD void run(int, const place &at, unsigned char *) const {
+    HD int n_phases(const place &) const { return 1; }
+    HD void run(int, const place &at, unsigned char *, state &) const {
         const int64_t share = job.n_tiles / at.n_blocks, more = job.n_tiles % at.n_blocks;
         int64_t tile = at.block * share + (at.block < more ? at.block : more);
         const int64_t end = tile + share + (at.block < more);

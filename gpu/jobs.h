@@ -83,15 +83,22 @@ struct cs_gpu_digest {
 /* Where the bits of a 32-bit word go: those under a mask rotate left together. */
 struct cs_gpu_word {
     int n;
-    uint32_t mask[32];
-    uint8_t rotation[32];
+    uint32_t mask[32], rotation[32];
 };
 
 /* ---- relayout: see relayout.c ----
  *
- * The destination is written in units, in order; a unit consists of pieces that lie together in the source. Guards are
- * linear forms of the digits: a piece for which one reaches `left` is zero. */
+ * The destination is written in units, in order; a unit consists of pieces that lie together in the source. */
 enum { CS_GPU_DIGITS = CS_PLAN_DIGITS + 4, CS_GPU_PIECES = 32 };
+
+/* Linear forms of the digits: a piece for which one reaches `left` is zero. */
+struct cs_gpu_guards {
+    int n, n_pieces; /* of a unit */
+    struct {
+        int64_t left, most; /* where all digits are 0; what a piece adds at most */
+        int64_t piece[CS_GPU_PIECES];
+    } guard[CS_PLAN_GUARDS];
+};
 
 struct cs_gpu_digits {
     int n;
@@ -100,22 +107,14 @@ struct cs_gpu_digits {
     int64_t guard[CS_PLAN_GUARDS][CS_GPU_DIGITS];
 };
 
-struct cs_gpu_pieces {
-    int n;
-    int64_t source[CS_GPU_PIECES]; /* from the first piece of the unit */
-    int64_t guard[CS_PLAN_GUARDS][CS_GPU_PIECES];
-    int64_t most[CS_PLAN_GUARDS]; /* what a piece adds at most */
-};
-
 struct cs_gpu_relayout {
     unsigned char *to;
     const unsigned char *from;
     int unit_bits, piece_bits; /* unit 4: a nibble that has no neighbour */
-    int n_guards;
-    int64_t n_units, start; /* pieces */
-    int64_t left[CS_PLAN_GUARDS];
+    int64_t n_units, start;    /* pieces */
     struct cs_gpu_digits digits;
-    struct cs_gpu_pieces pieces;
+    int64_t piece[CS_GPU_PIECES]; /* from the first piece of the unit */
+    struct cs_gpu_guards guards;
     bool has_word;
     struct cs_gpu_word word;
 };
@@ -127,19 +126,26 @@ struct cs_gpu_steps {
     int64_t from[CS_GPU_DIGITS], to[CS_GPU_DIGITS];
 };
 
+/* The same within a tile, where 32 bits reach: a third of the instructions. */
+struct cs_gpu_short_steps {
+    int n;
+    struct cs_gpu_divisor extent[CS_GPU_DIGITS];
+    int32_t from[CS_GPU_DIGITS], to[CS_GPU_DIGITS];
+};
+
 /* The same through shared memory: a block loads rows of the source that are long runs, then assembles units whose pieces
  * come from them. Digits of the tile are counted by `rows` (which source run) and by `units` (which destination unit);
  * `outer` counts tiles. Steps are bytes, but for `from` of units and of pieces: these count pieces in the tile. */
 struct cs_gpu_tile {
     unsigned char *to;
     const unsigned char *from;
-    int unit_bits, piece_bits, n_pieces, n_guards;
+    int unit_bits, piece_bits;
     int64_t n_tiles;
-    struct cs_gpu_steps outer, rows, units;
+    struct cs_gpu_steps outer;
+    struct cs_gpu_short_steps rows, units;
     int32_t piece[CS_GPU_PIECES];
-    struct {
-        int64_t left, most, outer[CS_GPU_DIGITS], units[CS_GPU_DIGITS], piece[CS_GPU_PIECES];
-    } guard[CS_PLAN_GUARDS];
+    struct cs_gpu_guards guards;
+    int64_t outer_guard[CS_PLAN_GUARDS][CS_GPU_DIGITS], units_guard[CS_PLAN_GUARDS][CS_GPU_DIGITS];
     bool has_word;
     struct cs_gpu_word word;
     int64_t from_bytes, start_bytes; /* of all matrices; of the first run */
@@ -155,6 +161,16 @@ struct cs_gpu_permute {
     unsigned char *bytes;
     int64_t n_words;
     struct cs_gpu_word word;
+};
+
+/* What bench holds operations against (sim/device/device.h). */
+struct cs_gpu_probe {
+    enum cs_probe kind;
+    unsigned char *data;
+    int64_t n; /* units of 16 bytes */
+    bool has_gaps;
+    uint32_t shift; /* with gaps: 2^shift units are a run */
+    struct cs_gpu_tally *tally;
 };
 
 /* ---- programs ---- */
@@ -230,6 +246,7 @@ struct cs_gpu_backend {
     enum cs_status (*digest)(const struct cs_gpu_digest *job);
     enum cs_status (*map)(const struct cs_gpu_map *job);
     enum cs_status (*maximum)(const struct cs_gpu_maximum *job);
+    enum cs_status (*probe)(const struct cs_gpu_probe *job);
     enum cs_status (*record)(struct cs_gpu_graph *graph); /* makes `executable` */
     enum cs_status (*play)(const struct cs_gpu_graph *graph);
     void (*forget)(struct cs_gpu_graph *graph);

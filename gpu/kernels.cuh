@@ -8,6 +8,7 @@
 #include "gpu/digest.cuh"
 #include "gpu/fill.cuh"
 #include "gpu/generate.cuh"
+#include "gpu/probe.cuh"
 #include "gpu/program.cuh"
 #include "gpu/relayout.cuh"
 #include "gpu/tile.cuh"
@@ -15,6 +16,6 @@
 /* The slots that are kernels, in the order of struct cs_gpu_backend. */
 #define CS_GPU_KERNELS                                                                                                 \
     launch_copy, launch_convert, launch_generate, launch_fill, launch_relayout, launch_tile, launch_permute, launch_compare, launch_digest, \
-    launch_map, launch_maximum
+    launch_map, launch_maximum, launch_probe
 
 #endif

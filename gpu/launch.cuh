@@ -1,8 +1,10 @@
 /* How kernels run: on CUDA, or block by block on the host.
  *
  * A kernel is a struct K with
- *   static constexpr int n_phases    barriers stand between phases
- *   run(phase, place, shared)        what one thread does in one phase; `shared` belongs to the block
+ *   static constexpr int n_resident    blocks that a multiprocessor shall hold at least; 1: registers are no concern
+ *   struct state                       what a thread keeps from phase to phase: registers
+ *   n_phases(place)                    the same for all threads of a block; barriers stand between phases
+ *   run(phase, place, shared, state)   what one thread does in one phase; `shared` belongs to the block
  * The host runs all threads of a phase, in an odd order, before the next phase begins; so a kernel that needs a barrier
  * where none is gives wrong results there too. */
 #ifndef CS_GPU_LAUNCH_CUH
@@ -44,11 +46,14 @@ enum cs_status check(const char *what, int64_t bytes, cudaError_t error) {
 cudaStream_t the_stream();
 int n_multiprocessors();
 
-template <class K> __global__ void __launch_bounds__(THREADS) kernel(const __grid_constant__ K k) {
+template <class K> __global__ void __launch_bounds__(THREADS, K::n_resident) kernel(const __grid_constant__ K k) {
     extern __shared__ __align__(16) unsigned char shared[];
-    for (int phase = 0; phase < K::n_phases; phase++) {
+    const place at = {blockIdx.x, gridDim.x, threadIdx.x};
+    const int n_phases = k.n_phases(at);
+    typename K::state state;
+    for (int phase = 0; phase < n_phases; phase++) {
         if (phase > 0) __syncthreads();
-        k.run(phase, place{blockIdx.x, gridDim.x, threadIdx.x}, shared);
+        k.run(phase, at, shared, state);
     }
 }
 
@@ -64,8 +69,10 @@ inline int64_t grid_of(int64_t n_tiles) { return n_tiles < INT32_MAX ? n_tiles :
 
 /* As many blocks as run at once, each of which loops: a second, half-empty wave would double the time. */
 template <class K> int64_t resident_grid_of(int64_t n_tiles, size_t shared_bytes) {
-    static int per_multiprocessor; /* of this kernel, which always asks for the same shared memory */
-    if (per_multiprocessor == 0) {
+    static int per_multiprocessor; /* of this kernel, which mostly asks for the same shared memory */
+    static size_t asked;
+    if (per_multiprocessor == 0 || asked != shared_bytes) {
+        asked = shared_bytes;
         const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel<K>, THREADS, shared_bytes);
         if (error != cudaSuccess || per_multiprocessor < 1) per_multiprocessor = 1;
     }
@@ -78,8 +85,13 @@ template <class K> int64_t resident_grid_of(int64_t n_tiles, size_t shared_bytes
 template <class K> void run_block(const void *context, int64_t block, int64_t n_blocks, unsigned char *shared) {
     const K *k = static_cast<const K *>(context);
     const uint32_t odd = 77, first = static_cast<uint32_t>(block * 13);
-    for (int phase = 0; phase < K::n_phases; phase++)
-        for (uint32_t t = 0; t < THREADS; t++) k->run(phase, place{block, n_blocks, (t * odd + first) % THREADS}, shared);
+    typename K::state states[THREADS];
+    const int n_phases = k->n_phases(place{block, n_blocks, 0});
+    for (int phase = 0; phase < n_phases; phase++)
+        for (uint32_t t = 0; t < THREADS; t++) {
+            const uint32_t thread = (t * odd + first) % THREADS;
+            k->run(phase, place{block, n_blocks, thread}, shared, states[thread]);
+        }
 }
 
 template <class K> enum cs_status launch(const char *, int64_t, const K &k, int64_t n_blocks, size_t shared_bytes) {
@@ -98,9 +110,11 @@ template <class K> int64_t resident_grid_of(int64_t n_tiles, size_t) { return gr
 template <class Body, class I> struct each {
     Body body;
     I n;
-    static constexpr int n_phases = 1;
+    static constexpr int n_resident = 1;
+    struct state {};
 
-    HD void run(int, const place &at, unsigned char *) const {
+    HD int n_phases(const place &) const { return 1; }
+    HD void run(int, const place &at, unsigned char *, state &) const {
         const I tile = THREADS * UNROLL, step = tile * static_cast<I>(at.n_blocks);
         for (I first = tile * static_cast<I>(at.block) + at.thread; first < n; first += step) {
             decltype(body.load(first)) loaded[UNROLL];

@@ -203,7 +203,8 @@ HD largest larger(const largest &a, const largest &b) {
 
 template <class I> struct maximum_kernel {
     struct cs_gpu_maximum job;
-    static constexpr int halvings = 8, n_phases = 1 + halvings + 1;
+    static constexpr int halvings = 8, n_resident = 1;
+    struct state {};
 
     HD largest of_lane(I element, uint32_t lane) const {
         largest most = {0, false, 0};
@@ -225,7 +226,8 @@ template <class I> struct maximum_kernel {
         store_bits(job.to, position_of(job.to, index_of(job.extent, element)), narrow);
     }
 
-    HD void run(int phase, const place &at, unsigned char *shared) const {
+    HD int n_phases(const place &) const { return 1 + halvings + 1; }
+    HD void run(int phase, const place &at, unsigned char *shared, state &) const {
         largest *mosts = reinterpret_cast<largest *>(shared);
         const uint32_t lane = at.thread % job.lanes, other = phase > 0 && phase <= halvings ? job.lanes >> phase : 0;
         const int64_t element = at.block * (THREADS / job.lanes) + at.thread / job.lanes;

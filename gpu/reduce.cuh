@@ -17,8 +17,8 @@ HD void add_tally(struct cs_gpu_tally &to, const struct cs_gpu_tally &from) {
 template <class Body, class I> struct reduction {
     Body body;
     I n;
-    static constexpr int halvings = 8;
-    static constexpr int n_phases = 1 + halvings + 1;
+    static constexpr int halvings = 8, n_resident = 1;
+    struct state {};
     static_assert(1 << halvings == THREADS, "a block halves down to one thread");
 
     HD struct cs_gpu_tally tally_of(const place &at) const {
@@ -40,7 +40,8 @@ template <class Body, class I> struct reduction {
         return tally;
     }
 
-    HD void run(int phase, const place &at, unsigned char *shared) const {
+    HD int n_phases(const place &) const { return 1 + halvings + 1; }
+    HD void run(int phase, const place &at, unsigned char *shared, state &) const {
         struct cs_gpu_tally *tallies = reinterpret_cast<struct cs_gpu_tally *>(shared);
         const uint32_t other = phase > 0 && phase <= halvings ? THREADS >> phase : 0;
         if (phase == 0)

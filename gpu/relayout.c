@@ -136,17 +136,19 @@ void cs_gpu_digits_of(struct cs_gpu_digits *digits, const struct cs_gpu_forms *f
     }
 }
 
-static void tabulate(struct cs_gpu_pieces *pieces, const struct cs_gpu_forms *forms, int first) {
-    for (int i = 0; i < pieces->n; i++) {
+/* What the digits from `first` on, which count a unit's pieces, add for each of them. */
+static void tabulate(struct cs_gpu_relayout *direct, const struct cs_gpu_forms *forms, int first) {
+    struct cs_gpu_guards *guards = &direct->guards;
+    for (int i = 0; i < guards->n_pieces; i++) {
         int64_t rest = i;
         for (int d = forms->n - 1; d >= first; d--) {
             int64_t digit = rest % forms->digit[d].extent;
             rest /= forms->digit[d].extent;
-            pieces->source[i] += digit * forms->digit[d].source;
-            for (int g = 0; g < forms->n_guards; g++) pieces->guard[g][i] += digit * forms->digit[d].guard[g];
+            direct->piece[i] += digit * forms->digit[d].source;
+            for (int g = 0; g < guards->n; g++) guards->guard[g].piece[i] += digit * forms->digit[d].guard[g];
         }
-        for (int g = 0; g < forms->n_guards; g++)
-            if (pieces->guard[g][i] > pieces->most[g]) pieces->most[g] = pieces->guard[g][i];
+        for (int g = 0; g < guards->n; g++)
+            if (guards->guard[g].piece[i] > guards->guard[g].most) guards->guard[g].most = guards->guard[g].piece[i];
     }
 }
 
@@ -157,7 +159,7 @@ static void make_word(struct cs_gpu_word *word, const uint8_t *moved_to) {
             if ((moved_to[bit] - bit + 32) % 32 == rotation) mask |= UINT32_C(1) << bit;
         if (!mask) continue;
         word->mask[word->n] = mask;
-        word->rotation[word->n++] = (uint8_t)rotation;
+        word->rotation[word->n++] = (uint32_t)rotation;
     }
 }
 
@@ -177,14 +179,14 @@ static void make_direct(struct cs_gpu_relayout *direct, struct cs_gpu_forms *for
     direct->from = from;
     direct->piece_bits = forms->bits;
     direct->unit_bits = choose_unit(forms, (uintptr_t)to);
-    direct->pieces.n = direct->unit_bits / forms->bits;
+    direct->guards.n = forms->n_guards;
+    direct->guards.n_pieces = direct->unit_bits / forms->bits;
     direct->n_units = n_bits / direct->unit_bits;
     direct->start = forms->start;
-    direct->n_guards = forms->n_guards;
-    for (int g = 0; g < forms->n_guards; g++) direct->left[g] = forms->left[g];
+    for (int g = 0; g < forms->n_guards; g++) direct->guards.guard[g].left = forms->left[g];
     struct cs_gpu_forms units = *forms;
-    int first = absorb(&units, direct->pieces.n);
-    tabulate(&direct->pieces, &units, first);
+    int first = absorb(&units, direct->guards.n_pieces);
+    tabulate(direct, &units, first);
     cs_gpu_digits_of(&direct->digits, &units, 0, first);
 }
 

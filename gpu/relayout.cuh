@@ -16,34 +16,49 @@ HD uint32_t rotate_left(uint32_t x, unsigned n) {
 #endif
 }
 
-HD uint32_t permute_bits(const struct cs_gpu_word &word, uint32_t x) {
-    uint32_t result = 0;
-    for (int i = 0; i < word.n; i++) result |= rotate_left(x & word.mask[i], word.rotation[i]);
-    return result;
+/* Unrolled, so that masks and rotations are operands from constant memory, and all words of a unit share each step: two
+ * instructions for a word. */
+template <int N> HD void permute_words(const struct cs_gpu_word &word, uint32_t (&x)[N]) {
+    uint32_t moved[N] = {};
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int i = 0; i < 32; i++) {
+        if (i >= word.n) break;
+        for (int w = 0; w < N; w++) moved[w] |= rotate_left(x[w] & word.mask[i], word.rotation[i]);
+    }
+    for (int w = 0; w < N; w++) x[w] = moved[w];
 }
 
-HD uint64_t permute_pair(const struct cs_gpu_word &word, uint64_t x) {
-    return permute_bits(word, static_cast<uint32_t>(x)) | static_cast<uint64_t>(permute_bits(word, static_cast<uint32_t>(x >> 32))) << 32;
-}
-
-/* Σ digit * coefficient over the digits of i. */
-template <class I> HD int64_t form_of(const struct cs_gpu_digits &digits, const int64_t *coefficient, I i) {
-    int64_t sum = 0;
-    if (digits.n == 0) return 0;
-    for (int d = 0; d + 1 < digits.n; d++) sum += next_digit(i, digits.extent[d]) * coefficient[d];
-    return sum + static_cast<int64_t>(i) * coefficient[digits.n - 1];
-}
-
-/* Bit k: piece k of a unit is padding. `left`: of a guard, at the first piece. */
-HD uint32_t padding_of(const int64_t *piece, int n, int64_t left) {
+/* Bit k: piece k of a unit is padding. left_of(g): what is left of guard g at the unit's first piece. */
+template <class F> HD uint32_t padding_of(const struct cs_gpu_guards &guards, const F &left_of) {
     uint32_t padding = 0;
-    for (int k = 0; k < n; k++) padding |= static_cast<uint32_t>(piece[k] >= left) << k;
+    for (int g = 0; g < guards.n; g++) {
+        const int64_t left = left_of(g);
+        if (guards.guard[g].most < left) continue;
+        for (int k = 0; k < guards.n_pieces; k++) padding |= static_cast<uint32_t>(guards.guard[g].piece[k] >= left) << k;
+    }
     return padding;
 }
 
-template <class T> HD T permute_unit(const struct cs_gpu_word &word, T unit) {
-    return unit_of_words<T>::make(permute_pair(word, low_word(unit)), sizeof(T) > 8 ? permute_pair(word, high_word(unit)) : 0);
+HD uint32_t permute_unit(const struct cs_gpu_word &word, uint32_t unit) {
+    uint32_t x[1] = {unit};
+    permute_words(word, x);
+    return x[0];
 }
+HD uint64_t permute_unit(const struct cs_gpu_word &word, uint64_t unit) {
+    uint32_t x[2] = {static_cast<uint32_t>(unit), static_cast<uint32_t>(unit >> 32)};
+    permute_words(word, x);
+    return x[0] | static_cast<uint64_t>(x[1]) << 32;
+}
+HD u128 permute_unit(const struct cs_gpu_word &word, u128 unit) {
+    uint32_t x[4] = {static_cast<uint32_t>(unit.word[0]), static_cast<uint32_t>(unit.word[0] >> 32), static_cast<uint32_t>(unit.word[1]),
+                     static_cast<uint32_t>(unit.word[1] >> 32)};
+    permute_words(word, x);
+    return u128{{x[0] | static_cast<uint64_t>(x[1]) << 32, x[2] | static_cast<uint64_t>(x[3]) << 32}};
+}
+HD uint8_t permute_unit(const struct cs_gpu_word &, uint8_t unit) { return unit; } /* words are permuted afterwards */
+HD uint16_t permute_unit(const struct cs_gpu_word &, uint16_t unit) { return unit; }
 
 /* A unit from its pieces: piece k is number first + piece[k] of `from`, or zero. */
 template <class T, class P, class Offset> struct assembled {
@@ -87,22 +102,19 @@ template <class T, class P, class I> struct relayout_body {
         typename access<T>::value unit;
     };
     HD loaded load(I i) const {
-        uint32_t padding = 0;
-        for (int g = 0; g < job.n_guards; g++) {
-            const int64_t left = job.left[g] - form_of(job.digits, job.digits.guard[g], i);
-            if (job.pieces.most[g] >= left) padding |= padding_of(job.pieces.guard[g], job.pieces.n, left);
-        }
-        const int64_t first = job.start + form_of(job.digits, job.digits.source, i);
-        return loaded{i, assembled<T, P, int64_t>::at(job.from, first, job.pieces.source, padding)};
+        const struct cs_gpu_digits &digits = job.digits;
+        const uint32_t padding = padding_of(job.guards, [&](int g) {
+            return job.guards.guard[g].left - form_of(digits.extent, digits.n, digits.guard[g], i);
+        });
+        const int64_t first = job.start + form_of(digits.extent, digits.n, digits.source, i);
+        return loaded{i, assembled<T, P, int64_t>::at(job.from, first, job.piece, padding)};
     }
     HD void store(const loaded &l) const {
-        auto unit = l.unit;
-        if (bits_of<T>::value >= 32 && job.has_word) unit = permute_unit(job.word, unit);
-        access<T>::store(job.to, static_cast<int64_t>(l.i), unit);
+        access<T>::store(job.to, static_cast<int64_t>(l.i), job.has_word ? permute_unit(job.word, l.unit) : l.unit);
     }
 };
 
-/* f with a unit's type and a piece's, for the pairs that choose_unit makes. */
+/* f with a unit's type and a piece's, for the pairs that relayout.c makes. */
 template <class F> enum cs_status by_unit_and_piece(int unit, int piece, const F &f) {
     switch (unit * 1000 + piece) {
     case 128128: return f(u128(), u128());
@@ -142,7 +154,7 @@ struct permute_body {
         unsigned char *b = job.bytes + 4 * i;
         uint32_t word = 0;
         for (int k = 0; k < 4; k++) word |= static_cast<uint32_t>(b[k]) << (8 * k);
-        word = permute_bits(job.word, word);
+        word = permute_unit(job.word, word);
         for (int k = 0; k < 4; k++) b[k] = static_cast<unsigned char>(word >> (8 * k) & 0xFF);
     }
 };

@@ -9,8 +9,6 @@
  * exclude is zeroed when units are assembled. */
 #include "gpu/jobs.h"
 
-#include <string.h>
-
 enum {
     MOST_SHARED = 40 << 10, /* after rows were kept apart */
     TILE_BYTES = 16 << 10, /* several blocks share a multiprocessor, and each thread has a few loads in flight */
@@ -104,11 +102,10 @@ static int64_t choose(struct cs_gpu_forms *forms, const struct cs_gpu_forms *who
 
 /* ---- choice → job ---- */
 
-/* Sources, in bits, of whatever moves a row's beginning. */
+/* 128, 32 or 8 bits: what divides all that moves a row's beginning, and its length. */
 static int widest_load(const struct cs_gpu_forms *forms, int64_t run, int64_t first_row, uintptr_t from) {
-    int bits = forms->bits < 8 ? 8 : forms->bits;
     int load = 128;
-    for (; load > bits; load /= 2) {
+    for (; load > 8; load /= 4) {
         bool fits = run * forms->bits % load == 0 && first_row * forms->bits % load == 0 && forms->source_size * forms->bits % load == 0 &&
                     from % (uintptr_t)(load / 8) == 0;
         for (int d = 0; d < forms->n; d++)
@@ -142,9 +139,27 @@ static void append(struct cs_gpu_steps *steps, const struct cs_gpu_form *form, i
     steps->to[n] = to;
 }
 
+/* False when all of these steps together may lead further than 32 bits. */
+static bool shorten(struct cs_gpu_short_steps *steps, const struct cs_gpu_steps *whole) {
+    int64_t from = 0, to = 0;
+    steps->n = whole->n;
+    for (int d = 0; d < whole->n; d++) {
+        int64_t most = (int64_t)whole->extent[d].extent - 1;
+        from += most * magnitude(whole->from[d]);
+        to += most * magnitude(whole->to[d]);
+        if (from > INT32_MAX || to > INT32_MAX) return false;
+        steps->extent[d] = whole->extent[d];
+        steps->from[d] = (int32_t)whole->from[d];
+        steps->to[d] = (int32_t)whole->to[d];
+    }
+    return true;
+}
+
 /* Distributes digits: those of no run count tiles, those of the destination run alone count rows, all of the tile count
- * positions in shared memory. `local` becomes what a digit adds to such a position, in pieces. Returns the number of rows. */
+ * positions in shared memory. `local` becomes what a digit adds to such a position, in pieces. Returns the number of rows,
+ * or 0: they lie too far apart. */
 static int64_t distribute(struct cs_gpu_tile *tile, const struct cs_gpu_forms *forms, int64_t *local) {
+    struct cs_gpu_steps rows = {0};
     int64_t n_rows = 1, per_row = (int64_t)tile->row_pitch * 8 / forms->bits;
     for (int d = forms->n - 1; d >= 0; d--) {
         const struct cs_gpu_form *form = &forms->digit[d];
@@ -154,45 +169,41 @@ static int64_t distribute(struct cs_gpu_tile *tile, const struct cs_gpu_forms *f
         } else if (form->is_destination_run) {
             local[d] = n_rows * per_row;
             n_rows *= form->extent;
-            append(&tile->rows, form, from, 0);
+            append(&rows, form, from, 0);
         } else {
-            for (int g = 0; g < forms->n_guards; g++) tile->guard[g].outer[tile->outer.n] = form->guard[g];
+            for (int g = 0; g < forms->n_guards; g++) tile->outer_guard[g][tile->outer.n] = form->guard[g];
             append(&tile->outer, form, from, to_bytes(forms, form->destination));
         }
     }
-    return n_rows;
+    return shorten(&tile->rows, &rows) ? n_rows : 0;
 }
 
 /* Units count the tile's digits; the pieces of a unit are its innermost ones. False when those are no whole unit. */
 static bool count_units(struct cs_gpu_tile *tile, const struct cs_gpu_forms *forms, const int64_t *local) {
-    int64_t covered = 1;
+    struct cs_gpu_steps units = {0};
+    int64_t covered = 1, n_pieces = tile->guards.n_pieces;
     int d = forms->n - 1;
-    for (; covered < tile->n_pieces; d--) { /* digits were split at units before they became a tile */
+    for (; covered < n_pieces; d--) { /* digits were split at units before they became a tile */
         if (d < 0 || !forms->digit[d].is_destination_run) return false;
         int64_t extent = forms->digit[d].extent;
-        if (covered * extent > tile->n_pieces) return false;
-        for (int i = 0; i < tile->n_pieces; i++) tile->piece[i] += (int32_t)(i / covered % extent * local[d]);
+        if (covered * extent > n_pieces) return false;
+        for (int i = 0; i < n_pieces; i++) tile->piece[i] += (int32_t)(i / covered % extent * local[d]);
         covered *= extent;
     }
     for (; d >= 0; d--) {
         const struct cs_gpu_form *form = &forms->digit[d];
         if (!form->is_destination_run && !form->is_source_run) continue;
-        for (int g = 0; g < forms->n_guards; g++) tile->guard[g].units[tile->units.n] = form->guard[g];
-        append(&tile->units, form, local[d], to_bytes(forms, form->destination));
+        for (int g = 0; g < forms->n_guards; g++) tile->units_guard[g][units.n] = form->guard[g];
+        append(&units, form, local[d], to_bytes(forms, form->destination));
     }
-    tile->n_units = (uint32_t)(tile_pieces(forms) / tile->n_pieces);
-    return covered == tile->n_pieces;
+    tile->n_units = (uint32_t)(tile_pieces(forms) / n_pieces);
+    return covered == n_pieces && shorten(&tile->units, &units);
 }
 
 /* What does not depend on the choice of digits. */
 static void begin(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *direct) {
     *tile = (struct cs_gpu_tile){.to = direct->to, .from = direct->from, .unit_bits = direct->unit_bits, .piece_bits = direct->piece_bits,
-                                 .n_pieces = direct->pieces.n, .n_guards = direct->n_guards, .has_word = direct->has_word, .word = direct->word};
-    for (int g = 0; g < direct->n_guards; g++) {
-        tile->guard[g].left = direct->left[g];
-        tile->guard[g].most = direct->pieces.most[g];
-        memcpy(tile->guard[g].piece, direct->pieces.guard[g], sizeof tile->guard[g].piece);
-    }
+                                 .guards = direct->guards, .has_word = direct->has_word, .word = direct->word};
 }
 
 /* Splits the innermost digits where units end, as relayout.c found possible; taking runs respects that by divisors only. */
@@ -211,7 +222,7 @@ bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *di
     struct cs_gpu_forms whole = *given, forms;
     int64_t local[CS_GPU_DIGITS + 4] = {0};
     if (direct->unit_bits < 8 || given->bits >= 128 || given->n + 3 > CS_GPU_DIGITS) return false;
-    split_at_units(&whole, direct->pieces.n);
+    split_at_units(&whole, direct->guards.n_pieces);
     int64_t run = choose(&forms, &whole), first_row = given->start, below = 0;
     if (run < SHORTEST_GAIN) return false;
     for (int d = 0; d < forms.n; d++) /* digits that run backwards: a row begins at their last value */
@@ -224,7 +235,7 @@ bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *di
     tile->load_bits = widest_load(&forms, run, first_row, (uintptr_t)direct->from);
     tile->row_pitch = pitch_of(to_bytes(&forms, run), forms.bits);
     int64_t n_rows = distribute(tile, &forms, local), row_loads = to_bytes(&forms, run) / (tile->load_bits / 8);
-    if (n_rows * tile->row_pitch > MOST_SHARED || !count_units(tile, &forms, local)) return false;
+    if (n_rows == 0 || n_rows * tile->row_pitch > MOST_SHARED || !count_units(tile, &forms, local)) return false;
     tile->tile_bytes = (uint32_t)n_rows * tile->row_pitch;
     tile->n_loads = (uint32_t)(n_rows * row_loads);
     tile->row_loads = cs_gpu_divide_by(row_loads);

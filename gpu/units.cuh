@@ -123,19 +123,34 @@ template <class I> HD int64_t next_digit(I &rest, const struct cs_gpu_divisor &e
     return static_cast<int64_t>(digit);
 }
 
+/* f(d, digit) for each of n digits of i, innermost first. The outermost is what is left when all others are taken: it
+ * needs no division. N: how many are worked on at once; more take more registers. */
+template <int N = 4, class I, class F> HD void each_digit(const struct cs_gpu_divisor *extent, int n, I i, const F &f) {
+    if (n == 0) return;
+#ifdef __CUDA_ARCH__
+#pragma unroll N
+#endif
+    for (int d = 0; d + 1 < n; d++) f(d, next_digit(i, extent[d]));
+    f(n - 1, static_cast<int64_t>(i));
+}
+
+/* Sum of digit * coefficient over n digits of i. */
+template <int N = 4, class I> HD int64_t form_of(const struct cs_gpu_divisor *extent, int n, const int64_t *coefficient, I i) {
+    int64_t sum = 0;
+    each_digit<N>(extent, n, i, [&](int d, int64_t digit) { sum += digit * coefficient[d]; });
+    return sum;
+}
+
 struct positions {
     int64_t at[2];
 };
 
-/* The outermost digit is what is left when all others are taken: it needs no division. */
 template <int N, class I> HD positions positions_of(const struct cs_gpu_walk &walk, I i) {
     positions p;
     for (int v = 0; v < N; v++) p.at[v] = walk.start[v];
-    for (int d = 0; d + 1 < walk.ndim; d++) {
-        const int64_t digit = next_digit(i, walk.extent[d]);
+    each_digit(walk.extent, walk.ndim, i, [&](int d, int64_t digit) {
         for (int v = 0; v < N; v++) p.at[v] += digit * walk.stride[v][d];
-    }
-    for (int v = 0; v < N; v++) p.at[v] += static_cast<int64_t>(i) * walk.stride[v][walk.ndim - 1];
+    });
     return p;
 }
 
