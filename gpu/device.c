@@ -286,12 +286,13 @@ static enum cs_status digest(const struct cs_device *device, const struct cs_vie
     return status;
 }
 
-static enum cs_status probe(const struct cs_device *device, enum cs_probe kind, void *data, size_t bytes, size_t run_bytes) {
+static enum cs_status probe(const struct cs_device *device, enum cs_probe kind, void *data, size_t bytes,
+                            size_t run_bytes, size_t pitch_bytes) {
     CS_TRY(clear_result(device));
     struct cs_gpu_probe job = {.kind = kind, .data = data, .n = (int64_t)bytes / 16, .tally = result[which(device)]};
-    job.has_gaps = run_bytes > 0;
-    while (job.has_gaps && (size_t)16 << job.shift < run_bytes) job.shift++;
-    if (job.has_gaps) job.n /= 2;
+    job.pitch = pitch_bytes / 16;
+    job.run = cs_gpu_divide_by(run_bytes ? (int64_t)run_bytes / 16 : 1);
+    if (run_bytes) job.n = (int64_t)(bytes / pitch_bytes * (run_bytes / 16));
     return backend_of(device)->probe(&job);
 }
 

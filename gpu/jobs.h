@@ -168,8 +168,8 @@ struct cs_gpu_probe {
     enum cs_probe kind;
     unsigned char *data;
     int64_t n; /* units of 16 bytes */
-    bool has_gaps;
-    uint32_t shift; /* with gaps: 2^shift units are a run */
+    struct cs_gpu_divisor run; /* units; they lie `pitch` units apart */
+    uint64_t pitch;            /* 0: all units */
     struct cs_gpu_tally *tally;
 };
 

@@ -1,5 +1,5 @@
-/* Probes: the plainest loops over the same bytes, which yardsticks are made of. No view, no division, no digit: what they
- * reach is the memory's limit, or that of a hash's arithmetic. */
+/* Probes: the plainest loops over the same bytes, which yardsticks are made of. No views, no batches: what they reach is
+ * the memory's limit, or that of a hash's arithmetic. */
 #ifndef CS_GPU_PROBE_CUH
 #define CS_GPU_PROBE_CUH
 
@@ -7,11 +7,15 @@
 
 namespace {
 
-/* Units of 16 bytes; runs of 2^shift of them, each followed by a gap of the same length. */
+/* Units of 16 bytes; fewer than 2^31 where they have a pitch. */
 struct probe_write_body {
     struct cs_gpu_probe job;
 
-    HD uint64_t load(uint64_t i) const { return job.has_gaps ? (i >> job.shift << (job.shift + 1)) | (i & ((UINT64_C(1) << job.shift) - 1)) : i; }
+    HD uint64_t load(uint64_t i) const {
+        if (job.pitch == 0) return i;
+        const uint32_t unit = static_cast<uint32_t>(i), run = quotient(unit, job.run);
+        return run * job.pitch + (unit - run * static_cast<uint32_t>(job.run.extent));
+    }
     HD void store(uint64_t at) const { access<u128>::store(job.data, static_cast<int64_t>(at), u128{{at, at}}); }
 };
 

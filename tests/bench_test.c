@@ -36,6 +36,20 @@ static void a_row_names_its_yardstick(void **state) {
     assert_null(strstr(out, "digest"));
 }
 
+/* A device with memory of its own is held against itself; an emulated one has no goals. */
+static void devices_have_yardsticks_of_their_own(void **state) {
+    (void)state;
+    assert_int_equal(bench("--device emu --size 64KiB -k compare --threads 1 --check"), 0);
+    assert_says(out, "device read ");
+    assert_null(strstr(out, "slow"));
+    assert_int_equal(bench("--device emu --size 64KiB -k 'fill runs of 96' --threads 1 --check"), 0);
+    assert_says(out, "device write ");
+    assert_int_equal(bench("--device emu --size 64KiB -k 'generate garbage' --threads 1"), 0);
+    assert_says(out, "device hash ");
+    assert_int_equal(bench("--device emu --size 64KiB -k 'post-load unquantized, flashinfer_trtllm' --threads 1"), 0);
+    assert_says(out, "device copy ");
+}
+
 static void every_row_runs_small(void **state) {
     (void)state;
     const struct cs_bench_options all = {0};
@@ -100,6 +114,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_names_its_yardstick),
         cmocka_unit_test(every_row_runs_small),
+        cmocka_unit_test(devices_have_yardsticks_of_their_own),
         cmocka_unit_test_setup_teardown(json_has_every_column, make_test_folder, remove_test_folder),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(only_check_judges),

@@ -403,6 +403,39 @@ static void fp4_is_not_converted(void **state) {
     }
 }
 
+/* Probes are what bench calls the limit: they must write all that they say, and nothing else. */
+static void probes_touch_what_they_say(void **state) {
+    (void)state;
+    static const struct { size_t run, pitch; } runs[] = {{0, 0}, {16, 32}, {96, 1536}, {256, 512}, {48, 80}};
+    enum { PROBED = 48 << 10 };
+    static unsigned char bytes[PROBED];
+    FOR_DEVICES(device) {
+        void *data;
+        ASSERT_OK(device->allocate(device, PROBED, &data));
+        for (size_t r = 0; r < CS_COUNT(runs); r++) {
+            size_t run = runs[r].run ? runs[r].run : PROBED, pitch = runs[r].pitch ? runs[r].pitch : PROBED;
+            memset(bytes, 0xEE, PROBED);
+            ASSERT_OK(device->upload(device, data, bytes, PROBED));
+            ASSERT_OK(device->probe(device, CS_PROBE_WRITE, data, PROBED, runs[r].run, runs[r].pitch));
+            ASSERT_OK(device->probe(device, CS_PROBE_READ, data, PROBED, 0, 0));
+            ASSERT_OK(device->download(device, bytes, data, PROBED));
+            for (size_t i = 0; i < PROBED; i += 8) {
+                uint64_t word, expected = i % pitch < run && i / pitch < PROBED / pitch ? i / 16 : UINT64_C(0xEEEEEEEEEEEEEEEE);
+                memcpy(&word, bytes + i, 8);
+                if (word != expected) fail_msg("%s, runs of %zu in %zu: byte %zu", device->name, run, pitch, i);
+            }
+        }
+        ASSERT_OK(device->probe(device, CS_PROBE_HASH, data, PROBED, 0, 0));
+        ASSERT_OK(device->download(device, bytes, data, PROBED));
+        for (size_t i = 0; i < PROBED / 8; i++) {
+            uint64_t word, expected = cs_mix64(17 + i);
+            memcpy(&word, bytes + 8 * i, 8);
+            if (word != expected) fail_msg("%s: word %zu of the hash", device->name, i);
+        }
+        device->release(device, data, PROBED);
+    }
+}
+
 static int use_narrow_indices(void **state) {
     (void)state;
     cs_gpu_set_index_limit(CS_GPU_INDEX_LIMIT);
@@ -433,6 +466,7 @@ int main(void) {
         cmocka_unit_test(a_graph_reads_the_captured_addresses_again),
         cmocka_unit_test(a_graph_reads_device_memory_only),
         cmocka_unit_test(fp4_is_not_converted),
+        cmocka_unit_test(probes_touch_what_they_say),
     };
     return cmocka_run_group_tests_name("32-bit indices", tests, use_narrow_indices, NULL) +
            cmocka_run_group_tests_name("64-bit indices", tests, use_wide_indices, use_narrow_indices);

@@ -290,7 +290,7 @@ static void totals_count_refused_as_passed_and_mistrusted_as_failed(void **state
 static const char json_path[] = "report_test.json"; /* tests/python/json_schema.py validates it too */
 
 static json_t *json_of(const struct cs_verdict *verdicts, size_t n) {
-    struct cs_report_totals totals = {0};
+    struct cs_report_totals totals = {.device_left_out = "gpu: none"};
     for (size_t i = 0; i < n; i++) cs_report_count(&totals, &verdicts[i]);
     assert_int_equal(cs_report_json(json_path, verdicts, n, &totals), CS_OK);
     json_error_t error;
@@ -314,6 +314,7 @@ static const char *text_at(const json_t *object, const char *key) {
 static void json_has_what_the_verdict_has(void **state) {
     (void)state;
     struct cs_verdict verdict = failing();
+    verdict.digest = 0xabc;
     json_t *report = json_of(&verdict, 1);
     assert_int_equal(integer_at(report, "schema"), 1);
     const json_t *found = json_array_get(json_object_get(report, "verdicts"), 0);
@@ -334,6 +335,7 @@ static void json_has_what_the_verdict_has(void **state) {
     assert_int_equal(integer_at(found, "device_differ"), 0);
     assert_int_equal(integer_at(found, "bytes_moved"), 4096);
     assert_int_equal(integer_at(found, "peak_bytes"), 2048);
+    assert_string_equal(text_at(found, "digest"), "0000000000000abc");
     assert_int_equal(integer_at(json_object_get(found, "accounting"), "excess"), 5);
     assert_int_equal(integer_at(json_object_get(found, "accounting"), "not_simulated"), 7);
     assert_null(json_object_get(found, "excess"));
@@ -393,6 +395,7 @@ static void json_has_totals(void **state) {
     verdicts[5].first.byte_class = CS_BYTE_LAYOUT;
     json_t *report = json_of(verdicts, CS_COUNT(verdicts));
     const json_t *totals = json_object_get(report, "totals");
+    assert_string_equal(text_at(report, "device_left_out"), "gpu: none");
     assert_int_equal(integer_at(totals, "passed"), 2);
     assert_int_equal(integer_at(totals, "failed"), 3);
     assert_int_equal(integer_at(totals, "skipped"), 1);

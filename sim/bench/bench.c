@@ -11,12 +11,24 @@ static double now_seconds(void) {
 
 /* ---- rows ---- */
 
-static size_t n_rows(void) { return cs_bench_n_yardsticks + cs_bench_n_operations + cs_bench_n_growths; }
+static size_t n_rows(void) {
+    return cs_bench_n_yardsticks + cs_bench_n_operations + cs_bench_n_post_loads() + cs_bench_n_servers;
+}
 
-static const struct cs_bench_row *row_at(size_t i) {
-    if (i < cs_bench_n_yardsticks) return &cs_bench_yardstick_rows[i];
-    i -= cs_bench_n_yardsticks;
-    return i < cs_bench_n_operations ? &cs_bench_operation_rows[i] : &cs_bench_growth_rows[i - cs_bench_n_operations];
+/* Names of rows that are made here live in `arena`. */
+static enum cs_status row_at(size_t i, struct cs_arena *arena, struct cs_bench_row *row) {
+    const struct {
+        const struct cs_bench_row *rows; /* NULL: post-loads */
+        size_t n;
+    } parts[] = {{cs_bench_yardstick_rows, cs_bench_n_yardsticks},
+                 {cs_bench_operation_rows, cs_bench_n_operations},
+                 {NULL, cs_bench_n_post_loads()},
+                 {cs_bench_server_rows, cs_bench_n_servers}};
+    size_t part = 0;
+    for (; i >= parts[part].n; part++) i -= parts[part].n;
+    if (!parts[part].rows) return cs_bench_post_load_row(i, arena, row);
+    *row = parts[part].rows[i];
+    return CS_OK;
 }
 
 static bool is_wanted(const struct cs_bench_options *options, const struct cs_bench_row *row) {
@@ -24,8 +36,13 @@ static bool is_wanted(const struct cs_bench_options *options, const struct cs_be
 }
 
 size_t cs_bench_count(const struct cs_bench_options *options) {
+    struct cs_arena arena = {0};
     size_t n = 0;
-    for (size_t i = 0; i < n_rows(); i++) n += is_wanted(options, row_at(i));
+    for (size_t i = 0; i < n_rows(); i++) {
+        struct cs_bench_row row;
+        n += row_at(i, &arena, &row) == CS_OK && is_wanted(options, &row);
+    }
+    cs_arena_release(&arena);
     return n;
 }
 
@@ -42,7 +59,7 @@ static enum cs_status wait_for_device(struct cs_bench *bench) {
     return bench->device->download(bench->device, &byte, bench->storage[1].data, 1);
 }
 
-static enum cs_status run_once(struct cs_bench *bench, const struct cs_bench_row *row, struct best *best) {
+static enum cs_status time_once(struct cs_bench *bench, const struct cs_bench_row *row, struct best *best) {
     if (row->prepare) CS_TRY(row->prepare(bench, row));
     CS_TRY(wait_for_device(bench));
     double start = now_seconds();
@@ -54,20 +71,32 @@ static enum cs_status run_once(struct cs_bench *bench, const struct cs_bench_row
     return CS_OK;
 }
 
+static enum cs_status run_once(struct cs_bench *bench, const struct cs_bench_row *row, struct best *best) {
+    enum cs_status status = time_once(bench, row, best);
+    if (row->clean) row->clean(bench);
+    return status;
+}
+
 static double rate(const struct best *best) { return (double)best->bytes / best->seconds; }
+
+/* An emulated device promises nothing. */
+static double goal_of(const struct cs_bench *bench, const struct cs_bench_row *row) {
+    if (bench->device->is_emulated) return 0;
+    return bench->device->probe ? row->goal.device : row->goal.host;
+}
 
 /* In turn with the yardstick: what else the machine does then slows both. */
 static enum cs_status measure(struct cs_bench *bench, const struct cs_bench_row *row, struct cs_bench_result *result) {
-    const struct cs_bench_row *yardstick = cs_bench_yardstick_row(row->yardstick);
+    const struct cs_bench_row yardstick = cs_bench_yardstick_for(bench, row);
     struct best own = {0}, other = {0};
     for (int i = 0; i < CS_BENCH_REPEATS; i++) {
-        if (yardstick) CS_TRY(run_once(bench, yardstick, &other));
+        if (yardstick.run) CS_TRY(run_once(bench, &yardstick, &other));
         CS_TRY(run_once(bench, row, &own));
     }
     *result = (struct cs_bench_result){
-        .what = row->what, .bytes = own.bytes, .seconds = own.seconds, .rate = rate(&own), .goal = row->goal};
-    if (!yardstick) return CS_OK;
-    result->yardstick = yardstick->what;
+        .what = row->what, .bytes = own.bytes, .seconds = own.seconds, .rate = rate(&own), .goal = goal_of(bench, row)};
+    if (!yardstick.run) return CS_OK;
+    result->yardstick = yardstick.what;
     result->share = rate(&own) / rate(&other);
     return CS_OK;
 }
@@ -107,13 +136,21 @@ static void close(struct cs_bench *bench) {
 
 static enum cs_status measure_all(struct cs_bench *bench, const struct cs_bench_options *options, cs_bench_show *show,
                                   void *context) {
-    for (size_t i = 0; i < n_rows(); i++) {
+    struct cs_memory memory = cs_device_memory(bench->device);
+    struct cs_arena arena = {0};
+    enum cs_status status = CS_OK;
+    for (size_t i = 0; status == CS_OK && i < n_rows(); i++) {
         struct cs_bench_result result;
-        if (!is_wanted(options, row_at(i))) continue;
-        CS_TRY(measure(bench, row_at(i), &result));
-        show(context, &result);
+        struct cs_bench_row row;
+        status = row_at(i, &arena, &row);
+        if (status != CS_OK || !is_wanted(options, &row)) continue;
+        cs_pool_init(&bench->pool, &memory);
+        status = measure(bench, &row, &result);
+        cs_pool_close(&bench->pool);
+        if (status == CS_OK) show(context, &result);
     }
-    return CS_OK;
+    cs_arena_release(&arena);
+    return status;
 }
 
 enum cs_status cs_bench(const struct cs_bench_options *options, cs_bench_show *show, void *context) {

@@ -5,8 +5,10 @@
  * each are compared. Rates count bytes read plus bytes written; first touch of memory is a row of its own and in no
  * other.
  *
- * Rows of growth run whole scenarios: a cold start, a layerwise reload and the audit. Their share is the time that
- * memcpy would take for the bytes that they move, over the time that they took. */
+ * A device with memory of its own is held against loops on that device, not against the host's.
+ *
+ * Rows of back ends run a post-load, others whole scenarios: a cold start, a layerwise reload and the audit. Their share
+ * is the time that memcpy would take for the bytes that they move, over the time that they took. */
 #ifndef CS_BENCH_H
 #define CS_BENCH_H
 

@@ -96,6 +96,46 @@ static enum cs_status touch_first(struct cs_bench *bench, const struct cs_bench_
     return CS_OK;
 }
 
+/* ---- devices with memory of their own: their probes ---- */
+
+static enum cs_status copy_on_device(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes) {
+    struct cs_view view[2];
+    (void)row;
+    for (int i = 0; i < 2; i++)
+        CS_TRY(cs_view_make(&view[i], &bench->storage[i], CS_U8, 1, (const int64_t[]){(int64_t)bench->bytes}));
+    *bytes = 2 * (int64_t)bench->bytes;
+    return cs_device_copy(bench->device, &view[1], &view[0]);
+}
+
+static enum cs_status probe(struct cs_bench *bench, enum cs_probe kind, int buffer) {
+    return bench->device->probe(bench->device, kind, bench->storage[buffer].data, bench->bytes, 0, 0);
+}
+
+static enum cs_status read_on_device(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes) {
+    (void)row;
+    *bytes = (int64_t)bench->bytes;
+    return probe(bench, CS_PROBE_READ, 0);
+}
+
+static enum cs_status read_both_on_device(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes) {
+    CS_TRY(read_on_device(bench, row, bytes));
+    *bytes *= 2;
+    return probe(bench, CS_PROBE_READ, 1);
+}
+
+static enum cs_status hash_on_device(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes) {
+    (void)row;
+    *bytes = (int64_t)bench->bytes;
+    return probe(bench, CS_PROBE_HASH, 1);
+}
+
+/* The runs of the row that is measured. */
+static enum cs_status set_on_device(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes) {
+    size_t run = (size_t)row->run_bytes, pitch = (size_t)row->pitch_bytes;
+    *bytes = (int64_t)(run ? bench->bytes / pitch * run : bench->bytes);
+    return bench->device->probe(bench->device, CS_PROBE_WRITE, bench->storage[1].data, bench->bytes, run, pitch);
+}
+
 const struct cs_bench_row cs_bench_yardstick_rows[] = {
     {"memcpy", .run = copy},
     {"memset", .run = set},
@@ -106,6 +146,23 @@ const struct cs_bench_row cs_bench_yardstick_rows[] = {
 };
 const size_t cs_bench_n_yardsticks = CS_COUNT(cs_bench_yardstick_rows);
 
-const struct cs_bench_row *cs_bench_yardstick_row(enum cs_bench_yardstick yardstick) {
-    return yardstick == CS_BENCH_NONE ? NULL : &cs_bench_yardstick_rows[yardstick - 1];
+/* The same on a device that has probes. */
+static const struct cs_bench_row device_rows[] = {
+    {"device copy", .run = copy_on_device}, {"device write", .run = set_on_device},
+    {"device read", .run = read_both_on_device}, {"device hash", .run = hash_on_device},
+    {"device read", .run = read_on_device},
+};
+
+struct cs_bench_row cs_bench_yardstick_for(const struct cs_bench *bench, const struct cs_bench_row *measured) {
+    struct cs_bench_row row = {0};
+    if (measured->yardstick == CS_BENCH_NONE) return row;
+    if (measured->yardstick == CS_BENCH_NO_POLICY) { /* the same row */
+        row = *measured;
+        row.what = row.policy = "none";
+        return row;
+    }
+    row = (bench->device->probe ? device_rows : cs_bench_yardstick_rows)[measured->yardstick - CS_BENCH_MEMCPY];
+    row.run_bytes = measured->run_bytes;
+    row.pitch_bytes = measured->pitch_bytes;
+    return row;
 }

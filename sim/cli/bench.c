@@ -80,7 +80,7 @@ static enum cs_status read_settings(struct run *run, int argc, char **argv, stru
 
 /* ---- table ---- */
 
-#define WIDTHS "%-30s  %14s  %8s  %6s  %-12s  %4s  %s\n"
+#define WIDTHS "%-40s  %14s  %9s  %8s  %6s  %-12s  %4s  %s\n"
 
 static void print_header(const struct run *run) {
     fprintf(run->text,
@@ -88,17 +88,18 @@ static void print_header(const struct run *run) {
                                   "yardstick's rate, measured in "
             "turn with the row\n\n",
             run->options.device->name, run->options.bytes, omp_get_max_threads(), CS_BENCH_REPEATS);
-    fprintf(run->text, WIDTHS, "what", "bytes", "GB/s", "share", "of", "goal", "");
+    fprintf(run->text, WIDTHS, "what", "bytes", "ms", "GB/s", "share", "of", "goal", "");
 }
 
 static void print_row(FILE *text, const struct cs_bench_result *result) {
-    char bytes[32], speed[32], share[32] = "", goal[32] = "";
+    char bytes[32], time[32], speed[32], share[32] = "", goal[32] = "";
     snprintf(bytes, sizeof bytes, "%" PRId64, result->bytes);
+    snprintf(time, sizeof time, "%.3f", result->seconds * 1e3);
     snprintf(speed, sizeof speed, "%.2f", result->rate / 1e9);
     if (result->yardstick) snprintf(share, sizeof share, "%.0f %%", 100 * result->share);
     if (result->goal > 0) snprintf(goal, sizeof goal, "%.0f %%", 100 * result->goal);
     const char *verdict = result->goal > 0 ? (cs_bench_is_slow(result) ? "slow" : "ok") : "-";
-    fprintf(text, WIDTHS, result->what, bytes, speed, share, result->yardstick ? result->yardstick : "-", goal,
+    fprintf(text, WIDTHS, result->what, bytes, time, speed, share, result->yardstick ? result->yardstick : "-", goal,
             verdict);
     fflush(text); /* rows take seconds: each shows as it comes */
 }

@@ -44,7 +44,13 @@ static enum cs_status set_real_devices(struct cs_run *run, bool is_asked) {
         CS_REQUIRE(is_first || is_missing || run->n_jobs == 1, CS_BAD_USAGE,
                    "--device auto with --jobs: processes cannot share the device %s; leave one of them out",
                    cs_devices[i]->name);
-        if (is_asked || !is_missing) run->devices[run->n_devices++] = cs_devices[i];
+        if (is_asked || !is_missing) {
+            run->devices[run->n_devices++] = cs_devices[i];
+            continue;
+        }
+        run->totals.device_left_out =
+            cs_arena_format(&run->arena, "%s: %s", cs_devices[i]->name, missing_because(cs_devices[i]));
+        CS_REQUIRE(run->totals.device_left_out, CS_NO_MEMORY, "out of memory for a message");
     }
     return CS_OK;
 }

@@ -165,7 +165,7 @@ struct cs_difference {
 /* Plain loops of a device's own, which nothing could beat: what bench holds its operations against. */
 enum cs_probe {
     CS_PROBE_READ,  /* every byte, once */
-    CS_PROBE_WRITE, /* runs of bytes, each followed by as many that stay; 0: every byte */
+    CS_PROBE_WRITE, /* a run of bytes at each pitch; 0: every byte */
     CS_PROBE_HASH   /* cs_mix64 of a counter, everywhere */
 };
 
@@ -217,10 +217,10 @@ struct cs_device {
      * when one is. */
     enum cs_status (*maximum)(const struct cs_device *device, const struct cs_program *program,
                               const struct cs_operand *destination);
-    /* Reads or overwrites `bytes`, a multiple of 16, of device memory; `run_bytes`: 16 times a power of two, or 0. NULL:
-     * the host's memory is the device's, and loops of the host can tell. */
+    /* Reads or overwrites `bytes` of device memory; all lengths are multiples of 16. NULL: the host's memory is the
+     * device's, and loops of the host can tell. */
     enum cs_status (*probe)(const struct cs_device *device, enum cs_probe kind, void *data, size_t bytes,
-                            size_t run_bytes);
+                            size_t run_bytes, size_t pitch_bytes);
 };
 
 /* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value, u8 and e8m0 included.

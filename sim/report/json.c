@@ -154,6 +154,7 @@ static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     put(object, "first", first_difference(&verdict->first, failures), failures);
     put(object, "why", texts(verdict->why, verdict->n_why, failures), failures);
     put(object, "seconds", json_real(verdict->seconds), failures);
+    put(object, "digest", json_sprintf("%016" PRIx64, verdict->digest), failures);
     put(object, "bytes_moved", json_integer(verdict->bytes_moved), failures);
     put(object, "peak_bytes", json_integer(verdict->bytes_peak), failures);
     return object;
@@ -176,6 +177,7 @@ static json_t *report_object(const struct cs_verdict *verdicts, size_t n, const 
     put(report, "schema", json_integer(1), failures);
     put(report, "verdicts", list, failures);
     put(report, "totals", totals_object(totals, failures), failures);
+    put(report, "device_left_out", text_or_null(totals->device_left_out), failures);
     return report;
 }
 

@@ -9,6 +9,7 @@
 struct cs_report_totals {
     int64_t passed, failed, skipped; /* MISTRUSTED counts as failed, REFUSED as passed (R8.5) */
     int64_t refused, mistrusted;
+    const char *device_left_out; /* by itself, as it is missing, and why: "gpu: not built: …"; NULL: none was */
 };
 
 void cs_report_count(struct cs_report_totals *totals, const struct cs_verdict *verdict);
