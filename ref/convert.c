@@ -1,70 +1,45 @@
 /* Conversion by value, as torch 2.14's copy_ does it on a CPU. All floating dtypes but f64 meet in f32, as there; what
  * a NaN becomes is part of the contract (golden casts of e4m3, e8m0 and f32). */
+#include "ref/narrow.h"
 #include "ref/ref.h"
 #include "ref/walk.h"
 #include "ref/wide.h"
 
 #include <math.h>
 
-enum { E4M3_NAN = 0x7F, E5M2_NAN = 0x7F, E8M0_NAN = 0xFF, BF16_NAN = 0x7FC0, BF16_NAN_OF_F32 = 0xFFFF };
-
-static uint32_t bits_of_f32(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    return bits;
-}
-
-static float f32_of_bits(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, 4);
-    return value;
-}
-
-static inline bool is_nan(uint32_t bits) { return (bits & 0x7FFFFFFF) > 0x7F800000; }
+enum { E5M2_NAN = 0x7F, E8M0_NAN = 0xFF };
 
 /* ---- floating dtypes up to 32 bits → bits of an f32, always exact ---- */
 
 static uint32_t f32_of_f16(uint64_t bits) {
     uint32_t sign = (uint32_t)(bits & 0x8000) << 16, mantissa = (uint32_t)(bits & 0x3FF) << 13;
-    if ((bits & 0x7C00) != 0x7C00) return bits_of_f32((float)cs_dtype_decode(CS_F16, bits));
+    if ((bits & 0x7C00) != 0x7C00) return cs_ref_bits_of_f32((float)cs_dtype_decode(CS_F16, bits));
     return sign | 0x7F800000 | (mantissa ? mantissa | 0x400000 : 0); /* NaNs keep their payload and turn quiet */
 }
 
 static uint32_t f32_of(enum cs_dtype dtype, uint64_t bits) {
     switch (dtype) {
-    case CS_F32: return (uint32_t)bits;
-    case CS_BF16: return (uint32_t)bits << 16;
-    case CS_F16: return f32_of_f16(bits);
-    case CS_E5M2: return f32_of_f16(bits << 8); /* e5m2 is the upper half of an f16 */
+    case CS_F32:
+        return (uint32_t)bits;
+    case CS_BF16:
+        return (uint32_t)bits << 16;
+    case CS_F16:
+        return f32_of_f16(bits);
+    case CS_E5M2:
+        return f32_of_f16(bits << 8); /* e5m2 is the upper half of an f16 */
     case CS_E4M3:
-        if ((bits & 0x7F) == E4M3_NAN) return (uint32_t)(bits & 0x80) << 24 | 0x7FF00000;
+        if ((bits & 0x7F) == CS_REF_E4M3_NAN) return (uint32_t)(bits & 0x80) << 24 | 0x7FF00000;
         break;
     case CS_E8M0:
         if (bits == E8M0_NAN) return 0x7F800001;
         break;
-    default: break;
+    default:
+        break;
     }
-    return bits_of_f32((float)cs_dtype_decode(dtype, bits));
+    return cs_ref_bits_of_f32((float)cs_dtype_decode(dtype, bits));
 }
 
 /* ---- bits of an f32 → floating dtypes up to 32 bits ---- */
-
-/* Round to nearest even at bit 16, by adding just less than a half, and the last bit that stays. */
-static inline uint32_t bf16_of_f32(uint32_t bits, uint32_t nan) {
-    return is_nan(bits) ? nan : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-}
-
-/* The same at bit 20, with the exponent's bias exchanged; 448 and more saturate. Below 2^-6 the last place is 2^-9:
- * adding 2^14, whose last place that is, rounds to it. */
-static uint32_t e4m3_of_f32(uint32_t bits) {
-    const uint32_t largest = 0x43E00000, smallest_normal = 0x3C800000;
-    uint32_t sign = bits >> 24 & 0x80, magnitude = bits & 0x7FFFFFFF;
-    if (is_nan(bits)) return sign | E4M3_NAN;
-    if (magnitude >= largest) return sign | 0x7E;
-    if (magnitude < smallest_normal)
-        return sign | (bits_of_f32(f32_of_bits(magnitude) + 0x1p14f) - bits_of_f32(0x1p14f));
-    return sign | (((magnitude + 0x7FFFF + (magnitude >> 20 & 1)) >> 20) - ((127 - 7) << 3));
-}
 
 /* The exponent, rounded to nearest by the mantissa, ties upward except below 2^-126; the sign is lost. */
 static uint64_t e8m0_of_f32(uint32_t bits) {
@@ -82,11 +57,11 @@ static uint64_t nan_of_f32(enum cs_dtype dtype, uint32_t bits) {
 static uint64_t narrow_f32(enum cs_dtype to, enum cs_dtype from, uint32_t bits) {
     uint64_t narrow = 0;
     if (to == CS_F32) return bits;
-    if (to == CS_BF16) return bf16_of_f32(bits, from == CS_F32 ? BF16_NAN_OF_F32 : BF16_NAN);
-    if (to == CS_E4M3) return e4m3_of_f32(bits);
+    if (to == CS_BF16) return cs_ref_bf16_of_f32(bits, from == CS_F32 ? CS_REF_BF16_NAN_OF_F32 : CS_REF_BF16_NAN);
+    if (to == CS_E4M3) return cs_ref_e4m3_of_f32(bits);
     if (to == CS_E8M0) return e8m0_of_f32(bits);
-    if (is_nan(bits)) return nan_of_f32(to, bits);
-    cs_dtype_encode(to, (double)f32_of_bits(bits), &narrow); /* cannot fail: a number, and a floating dtype */
+    if (cs_ref_is_nan(bits)) return nan_of_f32(to, bits);
+    cs_dtype_encode(to, (double)cs_ref_f32_of_bits(bits), &narrow); /* cannot fail: a number, and a floating dtype */
     return narrow;
 }
 
@@ -106,11 +81,16 @@ static uint64_t bits_of_f64(double value) {
 
 static int64_t sign_extended(enum cs_dtype dtype, uint64_t bits) {
     switch (dtype) {
-    case CS_I8: return (int8_t)bits;
-    case CS_I16: return (int16_t)bits;
-    case CS_I32: return (int32_t)bits;
-    case CS_BOOL: return bits != 0;
-    default: return (int64_t)bits;
+    case CS_I8:
+        return (int8_t)bits;
+    case CS_I16:
+        return (int16_t)bits;
+    case CS_I32:
+        return (int32_t)bits;
+    case CS_BOOL:
+        return bits != 0;
+    default:
+        return (int64_t)bits;
     }
 }
 
@@ -127,18 +107,19 @@ static uint64_t convert_integer(enum cs_dtype to, enum cs_dtype from, uint64_t b
     if (to == CS_BOOL) return value != 0;
     if (!cs_dtype_is_floating(to)) return (uint64_t)value;
     if (to == CS_F64) return bits_of_f64(is_huge ? (double)bits : (double)value);
-    return narrow_f32(to, from, bits_of_f32(is_huge ? (float)bits : (float)value));
+    return narrow_f32(to, from, cs_ref_bits_of_f32(is_huge ? (float)bits : (float)value));
 }
 
 uint64_t cs_ref_convert_bits(enum cs_dtype to, enum cs_dtype from, uint64_t bits) {
     if (!cs_dtype_is_floating(from)) return convert_integer(to, from, bits);
     if (from == CS_F64) {
         double value = f64_of_bits(bits);
-        return cs_dtype_is_floating(to) ? narrow_f32(to, from, bits_of_f32((float)value)) : integer_of(to, value);
+        return cs_dtype_is_floating(to) ? narrow_f32(to, from, cs_ref_bits_of_f32((float)value))
+                                        : integer_of(to, value);
     }
     uint32_t single = f32_of(from, bits);
-    if (to == CS_F64) return bits_of_f64((double)f32_of_bits(single));
-    return cs_dtype_is_floating(to) ? narrow_f32(to, from, single) : integer_of(to, (double)f32_of_bits(single));
+    if (to == CS_F64) return bits_of_f64((double)cs_ref_f32_of_bits(single));
+    return cs_dtype_is_floating(to) ? narrow_f32(to, from, single) : integer_of(to, (double)cs_ref_f32_of_bits(single));
 }
 
 /* ---- runs ---- */
@@ -162,7 +143,7 @@ CS_REF_WIDE(widen_dense, (full_word * to, const half_word *from, int64_t n), (to
 
 CS_REF_LOOP narrow_dense_loop(half_word *to, const full_word *from, int64_t n) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++) to[i] = (uint16_t)bf16_of_f32(from[i], BF16_NAN_OF_F32);
+    for (int64_t i = 0; i < n; i++) to[i] = (uint16_t)cs_ref_bf16_of_f32(from[i], CS_REF_BF16_NAN_OF_F32);
 }
 CS_REF_WIDE(narrow_dense, (half_word * to, const full_word *from, int64_t n), (to, from, n))
 
@@ -176,7 +157,7 @@ static void narrow_to_bf16(const struct cs_ref_run *run, const struct job *job) 
     int64_t to = run->position[0], from = run->position[1];
     for (int64_t i = 0; i < run->n; i++, to += run->stride[0], from += run->stride[1]) {
         uint32_t bits = (uint32_t)cs_ref_load(job->source, 32, from);
-        cs_ref_store(job->destination, 16, to, bf16_of_f32(bits, BF16_NAN_OF_F32));
+        cs_ref_store(job->destination, 16, to, cs_ref_bf16_of_f32(bits, CS_REF_BF16_NAN_OF_F32));
     }
 }
 

@@ -7,8 +7,8 @@
  *
  * A device with memory of its own is held against loops on that device, not against the host's.
  *
- * Rows of back ends run a post-load, others whole scenarios: a cold start, a layerwise reload and the audit. Their share
- * is the time that memcpy would take for the bytes that they move, over the time that they took. */
+ * Rows of back ends run a post-load, others whole scenarios: a cold start, a layerwise reload and the audit. Their
+ * share is the time that memcpy would take for the bytes that they move, over the time that they took. */
 #ifndef CS_BENCH_H
 #define CS_BENCH_H
 

@@ -1,4 +1,5 @@
-/* What the files of this folder share: a row is a function that does some work once and says how many bytes it moved. */
+/* What the files of this folder share: a row is a function that does some work once and says how many bytes it moved.
+ */
 #ifndef CS_BENCH_INTERNAL_H
 #define CS_BENCH_INTERNAL_H
 
@@ -43,7 +44,7 @@ struct cs_bench_row {
     enum cs_content_kind content; /* generate */
     enum cs_dtype dtype;
     int64_t run_bytes, pitch_bytes; /* fill */
-    const char *program; /* map, maximum: over one operand */
+    const char *program;            /* map, maximum: over one operand */
     int64_t block;
     int bits; /* relayout: of an element, the matrix and its chain */
     int64_t rows, row_bytes;

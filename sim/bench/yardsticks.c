@@ -148,7 +148,7 @@ const size_t cs_bench_n_yardsticks = CS_COUNT(cs_bench_yardstick_rows);
 
 /* The same on a device that has probes. */
 static const struct cs_bench_row device_rows[] = {
-    {"device copy", .run = copy_on_device}, {"device write", .run = set_on_device},
+    {"device copy", .run = copy_on_device},      {"device write", .run = set_on_device},
     {"device read", .run = read_both_on_device}, {"device hash", .run = hash_on_device},
     {"device read", .run = read_on_device},
 };

@@ -85,7 +85,7 @@ static enum cs_status read_settings(struct run *run, int argc, char **argv, stru
 static void print_header(const struct run *run) {
     fprintf(run->text,
             "device %s, %" PRIu64 " bytes a buffer, %d threads, best of %d. GB/s: bytes read + written; share: of the "
-                                  "yardstick's rate, measured in "
+            "yardstick's rate, measured in "
             "turn with the row\n\n",
             run->options.device->name, run->options.bytes, omp_get_max_threads(), CS_BENCH_REPEATS);
     fprintf(run->text, WIDTHS, "what", "bytes", "ms", "GB/s", "share", "of", "goal", "");
