@@ -231,6 +231,48 @@ static void gather_words(unsigned char *restrict destination, const unsigned cha
     }
 }
 
+/* ---- units of 16 bytes that are put together in registers and streamed ---- */
+
+static inline __attribute__((always_inline)) uint32_t word_at(const unsigned char *source, int64_t at) {
+    uint32_t word;
+    memcpy(&word, source + at, 4);
+    return word;
+}
+
+static void stream_pairs(unsigned char *destination, const unsigned char *source, const uint16_t *p, int64_t n) {
+    for (int64_t i = 0; i < n; i += 4) {
+        const uint32_t words[4] = {word_at(source, p[i]), word_at(source, p[i + 1]), word_at(source, p[i + 2]),
+                                   word_at(source, p[i + 3])};
+        cs_ref_stream_unit(destination + 4 * i, words);
+    }
+}
+
+static void stream_words(unsigned char *destination, const unsigned char *source, const struct cs_ref_relayout *r,
+                         int64_t n_words) {
+    const uint16_t *p = r->packed;
+    for (int64_t w = 0; w < n_words; w += 4, p += 16) {
+        uint32_t words[4];
+        for (int k = 0; k < 4; k++) {
+            words[k] = r->moved[0][source[p[4 * k]]] | r->moved[1][source[p[4 * k + 1]]] |
+                       r->moved[2][source[p[4 * k + 2]]] | r->moved[3][source[p[4 * k + 3]]];
+        }
+        cs_ref_stream_unit(destination + 4 * w, words);
+    }
+}
+
+/* False when the block is none of such units. */
+static bool stream_units(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source,
+                         size_t bytes) {
+    bool is_word_run = r->run * r->plan.bits == 32;
+    if ((uintptr_t)destination % CS_REF_STREAM_UNIT || bytes % CS_REF_STREAM_UNIT) return false;
+    if (!r->makes_words && !is_word_run) return false;
+    if (r->makes_words)
+        stream_words(destination, source, r, (int64_t)bytes / 4);
+    else
+        stream_pairs(destination, source, r->packed, r->n_runs);
+    return true;
+}
+
 static void gather(const struct cs_ref_relayout *r, unsigned char *destination, const unsigned char *source) {
     size_t size = (size_t)(r->run * r->plan.bits / 8);
     if (r->makes_words) {
@@ -289,6 +331,7 @@ static void move_packed(const struct job *job, const struct block *tile, const s
     for (int64_t b = 0; b < r->n_blocks; b++) {
         unsigned char *destination = job->destination + (tile->destination + r->near[b].destination) * bits / 8;
         fetch_share(r, job->source + next->source * bits / 8, b);
+        if (is_staged && stream_units(r, destination, pack + r->near_packed[b], bytes)) continue;
         gather(r, is_staged ? stage : destination, pack + r->near_packed[b]);
         if (is_staged) cs_ref_stream_copy(destination, stage, bytes, stage);
     }

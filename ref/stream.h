@@ -44,6 +44,15 @@ static inline void cs_ref_stream_copy(unsigned char *to, const unsigned char *fr
 #endif
 }
 
+/* Four words to an aligned unit. */
+static inline void cs_ref_stream_unit(unsigned char *to, const uint32_t *words) {
+#ifdef __SSE2__
+    _mm_stream_si128((__m128i *)(void *)to, _mm_set_epi32((int)words[3], (int)words[2], (int)words[1], (int)words[0]));
+#else
+    memcpy(to, words, CS_REF_STREAM_UNIT);
+#endif
+}
+
 /* `word` over and over, from its first byte at to[0]. */
 static inline void cs_ref_stream_set(unsigned char *to, size_t n, uint64_t word) {
     size_t i = 0;

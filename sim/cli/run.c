@@ -94,10 +94,11 @@ static void print_not_run(const struct cs_run *run) {
                         cs_run_policy(run, &run->scenarios.items[i], j / run->n_devices));
 }
 
-static int report(const struct cs_run *run) {
+static int report(struct cs_run *run) {
     const char *json = cs_options_value(&run->options, "json");
     print_not_run(run);
     cs_report_text_totals(run->text, &run->totals);
+    if (json) run->totals.device_left_out = cs_run_device_left_out(run);
     if (json && cs_report_json(json, run->verdicts, run->n_verdicts, &run->totals) != CS_OK) {
         cs_cli_fail(CS_INTERNAL);
         return CS_EXIT_INTERNAL;

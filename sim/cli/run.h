@@ -42,6 +42,9 @@ enum cs_status cs_run_select(struct cs_run *run);
 /* Says on stderr why no scenario was selected; returns the exit status. */
 int cs_run_nothing(const struct cs_run *run);
 
+/* A device that would have run too, and why it did not, once all processes have ended; NULL: none, or out of memory. */
+const char *cs_run_device_left_out(struct cs_run *run);
+
 uint64_t cs_run_seed(const struct cs_run *run, const struct cs_scenario *scenario);
 /* Policies under which a scenario runs. */
 size_t cs_run_n_policies(const struct cs_run *run, const struct cs_scenario *scenario);

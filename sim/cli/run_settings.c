@@ -44,15 +44,26 @@ static enum cs_status set_real_devices(struct cs_run *run, bool is_asked) {
         CS_REQUIRE(is_first || is_missing || run->n_jobs == 1, CS_BAD_USAGE,
                    "--device auto with --jobs: processes cannot share the device %s; leave one of them out",
                    cs_devices[i]->name);
-        if (is_asked || !is_missing) {
-            run->devices[run->n_devices++] = cs_devices[i];
-            continue;
-        }
-        run->totals.device_left_out =
-            cs_arena_format(&run->arena, "%s: %s", cs_devices[i]->name, missing_because(cs_devices[i]));
-        CS_REQUIRE(run->totals.device_left_out, CS_NO_MEMORY, "out of memory for a message");
+        if (is_asked || !is_missing) run->devices[run->n_devices++] = cs_devices[i];
     }
     return CS_OK;
+}
+
+static bool is_used(const struct cs_run *run, const struct cs_device *device) {
+    for (size_t i = 0; i < run->n_devices; i++)
+        if (run->devices[i] == device) return true;
+    return false;
+}
+
+const char *cs_run_device_left_out(struct cs_run *run) {
+    if (cs_options_value(&run->options, "device")) return NULL;
+    for (size_t i = 0; i < cs_n_devices; i++) {
+        const struct cs_device *device = cs_devices[i];
+        if (device->is_emulated || is_used(run, device)) continue;
+        const char *why = missing_because(device);
+        return cs_arena_format(&run->arena, "%s: %s", device->name, *why ? why : "processes cannot share it");
+    }
+    return NULL;
 }
 
 static enum cs_status set_devices(struct cs_run *run, const char *name) {

@@ -176,8 +176,8 @@ static json_t *report_object(const struct cs_verdict *verdicts, size_t n, const 
     for (size_t i = 0; i < n; i++) append(list, verdict_object(&verdicts[i], failures), failures);
     put(report, "schema", json_integer(1), failures);
     put(report, "verdicts", list, failures);
-    put(report, "totals", totals_object(totals, failures), failures);
     put(report, "device_left_out", text_or_null(totals->device_left_out), failures);
+    put(report, "totals", totals_object(totals, failures), failures);
     return report;
 }
 
