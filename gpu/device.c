@@ -320,8 +320,8 @@ static enum cs_status graph_allocate(const struct cs_device *device, struct cs_g
 }
 
 static enum cs_status graph_make(const struct cs_device *device, struct cs_gpu_graph *graph, const struct cs_view *views) {
-    uint64_t *n_bytes = calloc(graph->n ? graph->n : 1, sizeof *n_bytes);
-    CS_REQUIRE(n_bytes && graph->digests, CS_NO_MEMORY, "%s: no host memory for a graph of %zu views", device->name, graph->n);
+    uint64_t *n_bytes = graph->digests ? calloc(graph->n ? graph->n : 1, sizeof *n_bytes) : NULL;
+    CS_REQUIRE(n_bytes, CS_NO_MEMORY, "%s: no host memory for a graph of %zu views", device->name, graph->n);
     enum cs_status status = graph_allocate(device, graph);
     for (size_t i = 0; status == CS_OK && i < graph->n; i++) {
         if (cs_view_numel(&views[i]) == 0) continue; /* no words: nothing is launched for it */

@@ -16,6 +16,9 @@ const struct cs_device cs_device_ref = {
     .relayout = cs_ref_relayout,
     .compare = cs_ref_compare,
     .digest = cs_ref_digest,
+    .capture = cs_ref_capture,
+    .replay = cs_ref_replay,
+    .forget = cs_ref_forget,
     .map = cs_ref_map,
     .maximum = cs_ref_maximum,
 };

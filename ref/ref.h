@@ -28,6 +28,9 @@ enum cs_status cs_ref_relayout(const struct cs_device *device, const struct cs_p
 enum cs_status cs_ref_compare(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
                               struct cs_difference *difference);
 enum cs_status cs_ref_digest(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
+enum cs_status cs_ref_capture(const struct cs_device *device, const struct cs_view *views, size_t n, void **graph);
+enum cs_status cs_ref_replay(const struct cs_device *device, void *graph, uint64_t *digests);
+void cs_ref_forget(const struct cs_device *device, void *graph);
 enum cs_status cs_ref_map(const struct cs_device *device, const struct cs_program *program,
                           const struct cs_view *destination);
 enum cs_status cs_ref_maximum(const struct cs_device *device, const struct cs_program *program,

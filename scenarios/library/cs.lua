@@ -232,6 +232,7 @@
 ---@field missing? integer checkpoint tensors of the last load that were expected and not sent
 ---@field duplicate? integer checkpoint tensors of the last load that were consumed twice
 ---@field excess? integer checkpoint tensors of the last load that no loader consumed
+---@field graph_differ? integer tensors that a captured graph, replayed by address, reads otherwise than in a fresh cold start
 ---@field source_differ? integer checkpoint tensors of the last load that a loader changed in the sender's memory; seen in buckets
 ---@field fill_calls? integer device calls of the padding policy in the last load
 ---@field fill_regions? integer regions that it filled
@@ -269,6 +270,12 @@ cs = {}
 ---@return cs.OwnBackend
 function cs.backend(fields) end
 
+---Post-load step: the module owns a workspace or an index cache at this path, written once, by the first post-load
+---@param path string
+---@param value number
+---@return cs.Step
+function cs.cache(path, value) end
+
 ---Post-load step: the steps of a function of the engine's: `coldstart list tables`; values have the names that it gives them
 ---@param table cs.Table
 ---@return cs.Step
@@ -279,6 +286,13 @@ function cs.call(table) end
 ---@param dtype cs.Dtype
 ---@return cs.Step
 function cs.cast(param, dtype) end
+
+---Post-load step: like `cs.derived`, but a closure holds it: kernels read it, and nobody can walk to it
+---@param name string
+---@param value string
+---@param made? "anew"|"once"|"in_place"
+---@return cs.Step
+function cs.closure(name, value, made) end
 
 ---Post-load step: the quant config holds the parameter at this path
 ---@param path string
@@ -296,6 +310,13 @@ function cs.constant(path, value) end
 ---@param options table<string, cs.Option|number|boolean|string>
 ---@return table<string, any>
 function cs.declare(options) end
+
+---Post-load step: an object owns a copy of the value at this path (`kernel.scale`, `cache[0]`): anew at each post-load, once, or once and then written in place
+---@param path string
+---@param value string
+---@param made? "anew"|"once"|"in_place"
+---@return cs.Step
+function cs.derived(path, value, made) end
 
 ---Expectation: every channel equals the cold start, and nothing by luck
 ---@return cs.Expectation

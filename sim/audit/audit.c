@@ -22,6 +22,7 @@ struct audit {
     struct cs_verdict *verdict;
     struct cs_session live;
     struct cs_state own_cold; /* of `live`, after its cold start */
+    struct cs_graph *graphs;  /* captured then */
     struct cs_state *garbage; /* one for each operation; those of expectations that the plan over other garbage reached
                                  have entries */
     struct cold *colds;
@@ -257,13 +258,19 @@ static const struct cs_expected *judged_by(const struct audit *audit, const stru
     return is_judged ? cs_expected_for(op + 1, audit->options->policy) : NULL;
 }
 
+/* Where everything is after the start, for addresses and graphs. */
+static enum cs_status note_start(struct audit *audit) {
+    CS_TRY(cs_state_capture(&audit->live, false, &audit->own_cold));
+    return cs_graphs_capture(&audit->live, &audit->own_cold, &audit->graphs);
+}
+
 /* A reload that raises is a verdict. So is a start, when the scenario expects it; else it is a mistake of whoever wrote
  * the scenario. */
 static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     note_checkpoint(audit, op);
     bool is_start = op->kind == CS_OP_COLD_START;
     enum cs_status status = cs_session_run(&audit->live, op);
-    if (status == CS_OK) return is_start ? cs_state_capture(&audit->live, false, &audit->own_cold) : CS_OK;
+    if (status == CS_OK) return is_start ? note_start(audit) : CS_OK;
     const struct cs_expected *expected = judged_by(audit, op);
     if (!is_refusal(status) || (is_start && !(expected && expected->is_refused))) return status;
     audit->refusal = cs_arena_text(audit->arena, cs_error_text());
@@ -330,6 +337,7 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     if (garbage->n) verdict->count[CS_COUNT_params_lucky] = cs_state_lucky(&now, garbage, &cold->declared);
     verdict->count[CS_COUNT_device_differ] = audit->device_differ;
     cs_load_counts(&audit->live, audit->arena, verdict);
+    CS_TRY(cs_graphs_compare(audit->graphs, &cold->declared, &verdict->count[CS_COUNT_graph_differ]));
     if (!op->against_policy) *unclear = undetermined(audit, cold);
     *reason = cs_expected_judge(expected, verdict->count, audit->arena, &verdict->seen);
     CS_TRY(cs_expected_values_judge(expected, &audit->live, audit->arena, reason, &verdict->seen));
@@ -459,6 +467,7 @@ enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struc
     }
     verdict->n_ranks = scenario->has_only_rank ? 1 : audit.live.n_ranks;
     verdict->is_lucky = verdict->count[CS_COUNT_params_lucky] > 0;
+    cs_graphs_forget(audit.graphs);
     close_session(&audit, &audit.live);
     verdict->bytes_moved = audit.bytes_moved;
     verdict->bytes_peak = audit.bytes_peak;

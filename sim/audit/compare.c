@@ -23,6 +23,7 @@ static void compare_params(const struct cs_state *now, const struct cs_state *co
 static void compare_addresses(const struct cs_state *now, const struct cs_state *own_cold, int64_t *count) {
     for (size_t i = 0; i < own_cold->n; i++) {
         const struct cs_entry *before = &own_cold->entries[i], *after = cs_state_find(now, before, i);
+        if (before->kind == CS_ENTRY_HIDDEN) continue;
         if (before->kind == CS_ENTRY_PARAM) {
             count[CS_COUNT_params_moved] += after && !is_same_address(before, after);
         } else if (!after) {

@@ -52,9 +52,9 @@ static enum cs_status capture_module(const struct cs_scenario *scenario, const s
         entry.declared = cs_excuse_of(scenario, module->spec->name, slot->name);
         CS_TRY(add(state, device, &entry, &slot->param->view));
     }
-    entry.kind = CS_ENTRY_SIDE;
     for (size_t i = 0; i < module->n_sides; i++) {
         if (is_listed(module, i)) continue; /* counted once, however many paths lead to it */
+        entry.kind = module->sides[i].is_hidden ? CS_ENTRY_HIDDEN : CS_ENTRY_SIDE;
         entry.name = module->sides[i].path;
         entry.declared = cs_excuse_of(scenario, module->spec->name, module->sides[i].path);
         entry.is_alias = is_alias(module, module->sides[i].param->view.storage);

@@ -4,7 +4,8 @@
 
 #include "sim/audit/audit.h"
 
-enum cs_entry_kind { CS_ENTRY_PARAM, CS_ENTRY_SIDE }; /* PARAM: parameters and buffers */
+/* PARAM: parameters and buffers. HIDDEN: side tensors that nobody can walk to; graphs read them all the same. */
+enum cs_entry_kind { CS_ENTRY_PARAM, CS_ENTRY_SIDE, CS_ENTRY_HIDDEN };
 
 struct cs_entry {
     enum cs_entry_kind kind;
@@ -59,6 +60,16 @@ const char *cs_excuse_unused(const struct cs_scenario *scenario, const int64_t *
 
 /* The counts that the session keeps of its last load. */
 void cs_load_counts(const struct cs_session *session, struct cs_arena *arena, struct cs_verdict *verdict);
+
+/* ---- graphs (graph.c) ---- */
+
+struct cs_graph;
+/* Captures one graph for each rank, in the arena of `own_cold`, the state of the server after its start; nothing on a
+ * device that has none. */
+enum cs_status cs_graphs_capture(struct cs_session *session, const struct cs_state *own_cold, struct cs_graph **graphs);
+/* Replays them: how many of the tensors that they read are not those of the fresh cold start. */
+enum cs_status cs_graphs_compare(const struct cs_graph *graphs, const struct cs_state *cold, int64_t *differ);
+void cs_graphs_forget(struct cs_graph *graphs);
 
 /* ---- explanation ---- */
 

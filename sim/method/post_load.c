@@ -63,16 +63,11 @@ static enum cs_status replace(struct cs_post_load *run, const struct cs_step *st
     return CS_OK;
 }
 
-static enum cs_status hold(struct cs_post_load *run, const struct cs_step *step, struct cs_param *param) {
-    for (size_t i = 0; step->paths && step->paths[i]; i++) CS_TRY(cs_module_hold(run->module, step->paths[i], param));
-    return CS_OK;
-}
-
 static enum cs_status config(struct cs_post_load *run, const struct cs_step *step) {
     struct cs_slot *slot = cs_module_slot(run->module, step->param);
     CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s has no parameter \"%s\" for its quant config",
                run->module->spec->name, step->param);
-    return hold(run, step, slot->param);
+    return cs_steps_hold(run, step, slot->param);
 }
 
 static bool is_reload(const struct cs_post_load *run) { return run->module->rank->allocator.phase == CS_PHASE_RELOAD; }
@@ -91,6 +86,7 @@ static bool is_left_out(const struct cs_post_load *run, const struct cs_step *st
 
 static enum cs_status constant(struct cs_post_load *run, const struct cs_step *step) {
     struct cs_rank *rank = run->module->rank;
+    if (cs_steps_kept(run, step)) return CS_OK;
     struct cs_param *param = cs_param_new(rank, step->param, NULL);
     CS_REQUIRE(param, CS_NO_MEMORY, "out of memory for %s", step->param);
     int64_t experts = rank->spec->sizes.experts > 0 ? rank->spec->sizes.experts : 1;
@@ -105,7 +101,7 @@ static enum cs_status constant(struct cs_post_load *run, const struct cs_step *s
     cs_log_note(rank->log,
                 &(struct cs_log_entry){
                     .kind = CS_LOG_INIT, .who = "experts object", .what = step->param, .destination = param->view});
-    return hold(run, step, param);
+    return cs_steps_hold(run, step, param);
 }
 
 static enum cs_status call(struct cs_post_load *run, const struct cs_step *step) {
@@ -145,6 +141,7 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
         [CS_STEP_REPLACE] = replace,
         [CS_STEP_CONFIG] = config,
         [CS_STEP_CONSTANT] = constant,
+        [CS_STEP_DERIVE] = cs_step_derive,
     };
     for (size_t i = 0; i < n; i++) {
         const struct cs_step *step = &steps[i];
@@ -174,6 +171,14 @@ static struct cs_post_load run_of(struct cs_module *module) {
     return run;
 }
 
+/* Config and experts objects are built anew; what the module owns stays. */
+static void drop_built_anew(struct cs_module *module) {
+    size_t kept = 0;
+    for (size_t i = 0; i < module->n_sides; i++)
+        if (module->sides[i].is_kept) module->sides[kept++] = module->sides[i];
+    module->n_sides = kept;
+}
+
 /* Online quantisation reads high-precision weights; torch has no arithmetic on FP8 numbers that it would find where
  * they were quantised already. */
 static enum cs_status check_online(struct cs_module *module) {
@@ -195,7 +200,7 @@ static enum cs_status run_once(struct cs_module *module) {
                "the post-load of %s with %s is not implemented; `coldstart list backends` shows which are",
                backend->method, backend->name);
     const struct cs_method *method = cs_method_by_name(backend->method);
-    if (!method || !method->builds_once) module->n_sides = 0; /* config and experts objects are built anew */
+    if (!method || !method->builds_once) drop_built_anew(module);
     struct cs_post_load run = run_of(module);
     return cs_steps_run(&run, backend->steps, backend->n_steps ? *backend->n_steps : 0);
 }

@@ -27,6 +27,7 @@ enum cs_step_kind {
     CS_STEP_REPLACE,   /* the parameter := value: replace_parameter */
     CS_STEP_CONFIG,    /* the quant config holds the parameter at path */
     CS_STEP_CONSTANT,  /* the experts object owns an f32[E] tensor of `value` at path */
+    CS_STEP_DERIVE,    /* some object owns a copy of the value at path */
 };
 
 enum { CS_CHAIN = 4 };
@@ -57,6 +58,10 @@ enum cs_fact {
     CS_FACT_FIRST = 32768,       /* nothing is held yet: the first post-load of a method that builds its kernel once */
 };
 
+/* Who owns a side tensor that a step makes: an object that each post-load builds anew, with new memory; or the module,
+ * which keeps the first one as it was, or writes each new value into it. */
+enum cs_keep { CS_MADE_ANEW, CS_MADE_ONCE, CS_MADE_IN_PLACE };
+
 struct cs_step_table {
     const char *name;
     const struct cs_step *steps;
@@ -69,8 +74,9 @@ struct cs_step {
     const char *param;
     const char *from;
     const char *chain[CS_CHAIN]; /* layout names, NULL at the end */
-    const struct cs_layout *own[CS_CHAIN]; /* a scenario's own layouts in the chain; NULL: the registry's of that name */
-    const char *place;                     /* "file:line: " of a script that made the step, or NULL */
+    const struct cs_layout
+        *own[CS_CHAIN]; /* a scenario's own layouts in the chain; NULL: the registry's of that name */
+    const char *place;  /* "file:line: " of a script that made the step, or NULL */
     enum cs_dtype dtype;
     float value;
     const char *text;  /* program, or shape: see cs_steps_run */
@@ -81,6 +87,8 @@ struct cs_step {
     int64_t multiple[2]; /* PAD: rows and columns; 0: as they are; CS_OF_I(n), CS_OF_H(n): a n-th of the run's
                             alignment; CS_PER_GROUP: its groups */
     const struct cs_step_table *table;
+    enum cs_keep keep;        /* CONSTANT, DERIVE */
+    bool is_hidden;           /* a closure captured it: kernels read it, nobody can walk to it */
     const char *const *paths; /* side paths, NULL at the end: one tensor, counted once */
 };
 

@@ -12,6 +12,10 @@ enum cs_status cs_steps_find(struct cs_post_load *run, const char *name, struct 
 enum cs_status cs_steps_set(struct cs_post_load *run, const char *name, const struct cs_view *view,
                             struct cs_working **value);
 
+/* step_derive.c: what the module keeps at the step's path, or NULL; and holding a new tensor at all its paths. */
+struct cs_side *cs_steps_kept(const struct cs_post_load *run, const struct cs_step *step);
+enum cs_status cs_steps_hold(struct cs_post_load *run, const struct cs_step *step, struct cs_param *param);
+cs_step_function cs_step_derive;
 /* step_relayout.c */
 cs_step_function cs_step_relayout;
 /* step_bytes.c */

@@ -203,6 +203,8 @@ struct cs_slot {
 struct cs_side {
     const char *path;
     struct cs_param *param;
+    bool is_kept;   /* owned by the module: it outlives the objects that post-load builds anew */
+    bool is_hidden; /* a closure captured it: nobody can walk to it */
 };
 
 struct cs_rank;

@@ -112,8 +112,6 @@ static void put_counts(json_t *object, const struct cs_verdict *verdict, int *fa
         put(object, cs_count_names[i], json_integer(verdict->count[i]), failures);
     }
     put(object, "params_total", json_integer(verdict->params_total), failures);
-    put(object, "graph_differ", json_integer(0),
-        failures); /* a channel of later versions: readers need no second schema */
     put(object, "accounting", accounting(verdict, failures), failures);
 }
 

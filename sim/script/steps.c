@@ -193,6 +193,40 @@ int cs_script_config(lua_State *L) {
     return 1;
 }
 
+/* ---- side tensors ---- */
+
+static enum cs_keep keep_argument(lua_State *L, int index, const char *name) {
+    static const char *const names[] = {"anew", "once", "in_place"};
+    struct cs_value value = cs_value_argument(L, index, name);
+    return lua_isnoneornil(L, index) ? CS_MADE_ANEW : (enum cs_keep)cs_value_word(&value, names, CS_COUNT(names));
+}
+
+int cs_script_derived(lua_State *L) {
+    struct cs_step *step = begin(L, CS_STEP_DERIVE, 3, "cs.derived");
+    step->paths = path_argument(L, "cs.derived.path");
+    step->param = text_argument(L, 2, "cs.derived.value");
+    step->keep = keep_argument(L, 3, "cs.derived.made");
+    return 1;
+}
+
+int cs_script_closure(lua_State *L) {
+    struct cs_step *step = begin(L, CS_STEP_DERIVE, 3, "cs.closure");
+    step->paths = path_argument(L, "cs.closure.name");
+    step->param = text_argument(L, 2, "cs.closure.value");
+    step->keep = keep_argument(L, 3, "cs.closure.made");
+    step->is_hidden = true;
+    return 1;
+}
+
+int cs_script_cache(lua_State *L) {
+    struct cs_step *step = begin(L, CS_STEP_CONSTANT, 2, "cs.cache");
+    step->paths = path_argument(L, "cs.cache.path");
+    step->param = step->paths[0];
+    step->value = f32_argument(L, 2, "cs.cache.value");
+    step->keep = CS_MADE_ONCE;
+    return 1;
+}
+
 int cs_script_constant(lua_State *L) {
     struct cs_step *step = begin(L, CS_STEP_CONSTANT, 2, "cs.constant");
     step->paths = path_argument(L, "cs.constant.path");

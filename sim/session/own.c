@@ -156,6 +156,7 @@ static const struct {
     [CS_STEP_ZERO] = {.reads = true},
     [CS_STEP_REPLACE] = {.reads = true},
     [CS_STEP_CONFIG] = {.reads = true},
+    [CS_STEP_DERIVE] = {.reads = true},
     [CS_STEP_SELECT] = {.makes = true, .reads_from = true},
     [CS_STEP_TAKE] = {.makes = true, .reads_from = true},
     [CS_STEP_MAP] = {.makes = true, .has_program = true},

@@ -249,12 +249,22 @@ static bool keep_block(struct cs_allocator *allocator, struct cs_storage *storag
 
 static void free_storage(struct cs_allocator *allocator, struct cs_storage *storage) {
     if (storage->kind == CS_STORAGE_MEMORY) {
-        allocator->bytes_alive -= storage->bytes;
+        if (!storage->is_abandoned) allocator->bytes_alive -= storage->bytes;
         if (storage->data && !keep_block(allocator, storage))
             give_memory_back(allocator, storage->data, storage->block_bytes);
     }
     if (storage->kind == CS_STORAGE_HOST && storage->owns_data) free(storage->data);
     free(storage);
+}
+
+/* Whoever gets the block next writes into it; a graph that still reads there sees that. A device that cannot write now
+ * will say so at the next operation. */
+static void abandon(struct cs_allocator *allocator, struct cs_storage *storage) {
+    struct cs_content garbage = garbage_content(allocator, storage->id);
+    if (storage->is_abandoned) return;
+    storage->is_abandoned = true;
+    allocator->bytes_alive -= storage->bytes;
+    if (storage->bytes) (void)allocator->memory.write(allocator->memory.context, storage, &garbage);
 }
 
 void cs_allocator_sweep(struct cs_allocator *allocator) {
@@ -263,6 +273,9 @@ void cs_allocator_sweep(struct cs_allocator *allocator) {
         struct cs_storage *storage = *link;
         if (storage->is_reachable) {
             storage->is_reachable = false;
+            link = &storage->next;
+        } else if (storage->is_captured) {
+            abandon(allocator, storage);
             link = &storage->next;
         } else {
             *link = storage->next;
@@ -295,7 +308,7 @@ enum cs_status cs_allocator_discard(struct cs_allocator *allocator) {
 
 void cs_allocator_close(struct cs_allocator *allocator) {
     for (struct cs_storage *storage = allocator->storages; storage; storage = storage->next)
-        storage->is_reachable = false;
+        storage->is_reachable = storage->is_captured = false;
     cs_allocator_sweep(allocator);
     drop_blocks(allocator);
     while (allocator->classes) {

@@ -35,11 +35,16 @@ static uint64_t sane(enum cs_dtype dtype, uint8_t byte) {
     case CS_BF16:
     case CS_F16:
     case CS_F32:
-    case CS_F64: return floating(dtype, (byte - 128) / 64.0);
-    case CS_E8M0: return 120 + byte % 8;
-    case CS_E4M3: return (byte & 0x7F) == 0x7F ? byte & ~8u : byte;
-    case CS_E5M2: return (byte & 0x7C) == 0x7C ? byte & ~0x40u : byte;
-    default: return byte;
+    case CS_F64:
+        return floating(dtype, (byte - 128) / 64.0);
+    case CS_E8M0:
+        return 120 + byte % 8;
+    case CS_E4M3:
+        return (byte & 0x7F) == 0x7F ? byte & ~8u : byte;
+    case CS_E5M2:
+        return (byte & 0x7C) == 0x7C ? byte & ~0x40u : byte;
+    default:
+        return byte;
     }
 }
 

@@ -113,6 +113,8 @@ struct cs_storage {
     size_t block_bytes;        /* size of the memory block behind it, ≥ bytes */
     bool owns_data;            /* HOST: `data` came from malloc and is freed with the storage */
     bool is_reachable;         /* mark of cs_allocator_sweep */
+    bool is_captured;          /* a graph reads it: freed, it stays mapped, and holds the garbage of who got it next */
+    bool is_abandoned;         /* freed all the same */
     unsigned n_holders;        /* buffered loader calls that will still read it */
 };
 
