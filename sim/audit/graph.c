@@ -11,10 +11,10 @@ struct cs_graph {
     uint64_t *digests;
 };
 
-/* Aliases are read as the parameters that they are. */
+/* Aliases are read as the parameters that they are; what may differ by declaration is left to the other channels. */
 static bool is_read(const struct cs_entry *entry, int rank) {
     bool has_memory = entry->view.storage->kind == CS_STORAGE_MEMORY && cs_view_numel(&entry->view) > 0;
-    return entry->rank == rank && has_memory && !entry->is_alias;
+    return entry->rank == rank && has_memory && !entry->is_alias && !entry->declared;
 }
 
 static enum cs_status capture_rank(struct cs_session *session, int rank, const struct cs_state *own_cold,
