@@ -47,6 +47,9 @@ struct cs_toy_call {
     const double *values;
     size_t n_marks;
     const struct cs_toy_box *marks;
+    size_t n_zeros; /* boxes that the loader zeroes itself, past everything that records padding (R4.11) */
+    const struct cs_toy_box *zeros;
+    bool concatenates; /* zeros are copied behind what it read, so that they count; else they are filled in */
     bool through_view; /* the loader is given only a view of the parameter (R2.7) */
     bool on_plain;     /* the mark is for a plain tensor copy (R2.5) */
     int line;
@@ -158,7 +161,8 @@ struct cs_routes {
 
 /* Appends one route. */
 enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *route);
-/* The checkpoint's name of a row's tensor, in the arena of `routes`; `expert` -1: of all experts. NULL: out of memory. */
+/* The checkpoint's name of a row's tensor, in the arena of `routes`; `expert` -1: of all experts. NULL: out of memory.
+ */
 const char *cs_routes_name(const struct cs_routes *routes, const char *prefix, const struct cs_loader_row *row,
                            int64_t expert);
 /* The routes of a routed-experts module: every row, every expert. `prefix` is the checkpoint's name of the experts,

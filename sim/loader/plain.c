@@ -23,6 +23,22 @@ static enum cs_status mark_plain(struct cs_load_call *call, const struct cs_toy_
     return cs_load_narrowed_in_view(call, &plain, box->start, box->length);
 }
 
+/* No byte of a checkpoint is in these: a load plan has no copy for them. */
+static enum cs_status zero_itself(struct cs_load_call *call, const struct cs_toy_box *box) {
+    const struct cs_content zero = {.kind = CS_CONTENT_ZERO, .as = call->param->view.dtype};
+    struct cs_view to = call->param->view, zeros;
+    for (int d = 0; d < to.ndim; d++) CS_TRY(cs_view_narrow(&to, d, box->start[d], box->length[d]));
+    if (!call->toy->concatenates) return cs_device_fill(call->module->rank->device, &(struct cs_fill){.view = to}, 1);
+    CS_TRY(cs_view_make(&zeros, NULL, to.dtype, to.ndim, to.shape));
+    CS_TRY(cs_allocate_kind(&call->module->rank->allocator, CS_STORAGE_SYNTHETIC, cs_view_span_bytes(&zeros), &zero,
+                            NULL, "zeros", &zeros.storage));
+    struct cs_load_call unrecorded = *call;
+    unrecorded.record = NULL;
+    CS_TRY(cs_load_copy(&unrecorded, &to, &zeros));
+    call->counted = unrecorded.counted;
+    return CS_OK;
+}
+
 static enum cs_status load_toy(struct cs_load_call *call) {
     const struct cs_toy_call *toy = call->toy;
     if (toy->has_write) {
@@ -30,6 +46,7 @@ static enum cs_status load_toy(struct cs_load_call *call) {
         for (int d = 0; d < box.ndim; d++) CS_TRY(cs_view_narrow(&box, d, toy->write.start[d], toy->write.length[d]));
         CS_TRY(cs_load_copy(call, &box, &call->source));
     }
+    for (size_t i = 0; i < toy->n_zeros; i++) CS_TRY(zero_itself(call, &toy->zeros[i]));
     for (size_t i = 0; i < toy->n_marks; i++) {
         const struct cs_toy_box *mark = &toy->marks[i];
         if (toy->on_plain)

@@ -37,9 +37,15 @@ static void read_registered(const struct cs_value *value, void *structure) {
     ((struct cs_template_tensor *)structure)->is_unregistered = !cs_value_flag(value);
 }
 
+static void read_numel(const struct cs_value *value, void *structure) {
+    ((struct cs_template_tensor *)structure)->has_numel = true;
+    ((struct cs_template_tensor *)structure)->numel = cs_value_integer(value, 0, INT64_MAX);
+}
+
 static const struct cs_field param_fields[] = {
     CS_TENSOR_ROWS,
     {CS_CUSTOM_ROW("shape", read_shape, EXTENTS, "extents"), CS_REQUIRED_AS(A_LIST)},
+    {CS_CUSTOM_ROW("weight_loader_numel", read_numel, "integer", "elements that count, instead of all")},
     {CS_CUSTOM_ROW("registered", read_registered, "boolean", "`false`: the module does not know it"),
      CS_DEFAULT("`true`")},
 };
@@ -117,6 +123,12 @@ static const struct cs_field call_fields[] = {
     {CS_CUSTOM_ROW("value", read_value, "number", "one number, written everywhere in the box")},
     {CS_NUMBERS_ROW("values", CALL, values, n_values, "a number for each element of the box, row by row, instead")},
     {CS_RECORDS_ROW("marks", CALL, marks, n_marks, &box_record, "boxes that are padding"), CS_DEFAULT("`{}`")},
+    {CS_RECORDS_ROW("zeros", CALL, zeros, n_zeros, &box_record,
+                    "boxes that the loader zeroes itself, without a word to those who record padding"),
+     CS_DEFAULT("`{}`")},
+    {CS_FLAG_ROW("concatenates", CALL, concatenates,
+                 "`true`: zeros are copied behind what the loader read, so that they count; else they are filled in"),
+     CS_DEFAULT("`false`")},
     {CS_FLAG_ROW("through_view", CALL, through_view, "`true`: the loader is given only a view of the parameter"),
      CS_DEFAULT("`false`")},
     {CS_FLAG_ROW("on_plain", CALL, on_plain, "`true`: the mark is for a plain copy of the parameter"),

@@ -273,6 +273,8 @@ static enum cs_status check_toy_call(const struct cs_scenario *scenario, const s
                    "%s:%d: write of %s: %zu values for %" PRId64 " elements", scenario->file, call->line, call->param,
                    call->n_values, numel);
     }
+    for (size_t i = 0; i < call->n_zeros; i++)
+        CS_TRY(check_box(scenario, call, "zeros", &call->zeros[i], ndim, shape, &numel));
     for (size_t i = 0; i < call->n_marks; i++) {
         CS_TRY(check_box(scenario, call, "mark", &call->marks[i], ndim, shape, &numel));
         CS_REQUIRE(!call->through_view || ndim < 2 || call->marks[i].length[0] == 1, CS_BAD_SCRIPT,

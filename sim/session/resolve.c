@@ -25,7 +25,7 @@ static enum cs_status tensors_of_template(struct cs_arena *arena, const struct c
             .init_value = from->init_value,
             .has_padding_value = from->has_padding_value,
             .padding_value = from->padding_value,
-            .weight_loader_numel = -1,
+            .weight_loader_numel = from->has_numel ? from->numel : -1,
             .is_unregistered = from->is_unregistered,
             .tied = from->tied,
         };

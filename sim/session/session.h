@@ -19,6 +19,8 @@ struct cs_template_tensor {
     bool has_padding_value;
     double padding_value;
     bool is_unregistered;
+    bool has_numel;
+    int64_t numel;    /* weight_loader_numel */
     const char *tied; /* the parameter of another module that this one is, such as "embed.weight"; or NULL */
 };
 
@@ -103,11 +105,11 @@ struct cs_expected_values { /* toys: the whole parameter, row-major */
 };
 
 struct cs_expected {
-    const char *policy;  /* NULL: every policy that no other entry names */
-    bool is_equal;       /* equal(): every channel 0, nothing lucky */
+    const char *policy;   /* NULL: every policy that no other entry names */
+    bool is_equal;        /* equal(): every channel 0, nothing lucky */
     bool is_undetermined; /* the cold start itself depends on what memory held: there is nothing to be equal to */
-    bool is_refused;     /* the load before this was refused, as the real engine refuses it */
-    const char *refusal; /* text that the reason must contain, or NULL */
+    bool is_refused;      /* the load before this was refused, as the real engine refuses it */
+    const char *refusal;  /* text that the reason must contain, or NULL */
     bool has_count[CS_N_COUNTS];
     int64_t count[CS_N_COUNTS];
     size_t n_values;
