@@ -188,6 +188,7 @@
 ---@field value? number what `created = "value"` writes
 ---@field padding_value? number what padding must hold; default: 1 if created as ones of a floating dtype, else 0
 ---@field shape integer|integer[] extents
+---@field weight_loader_numel? integer elements that count, instead of all
 ---@field registered? boolean `false`: the module does not know it; default: `true`
 
 ---@class cs.Toy.Box
@@ -201,6 +202,8 @@
 ---@field value? number one number, written everywhere in the box
 ---@field values? number[] a number for each element of the box, row by row, instead
 ---@field marks? cs.Toy.Box[] boxes that are padding; default: `{}`
+---@field zeros? cs.Toy.Box[] boxes that the loader zeroes itself, without a word to those who record padding; default: `{}`
+---@field concatenates? boolean `true`: zeros are copied behind what the loader read, so that they count; else they are filled in; default: `false`
 ---@field through_view? boolean `true`: the loader is given only a view of the parameter; default: `false`
 ---@field on_plain? boolean `true`: the mark is for a plain copy of the parameter; default: `false`
 
