@@ -177,6 +177,54 @@ static void tied_parameters_are_one_object_and_stay_it(void **state) {
     bare_close(&bare);
 }
 
+/* ---- KV-cache scales ---- */
+
+static double side_of(struct bare *bare, const char *path) {
+    const struct cs_module *module = &bare->rank.modules[0];
+    for (size_t i = 0; i < module->n_sides; i++)
+        if (cs_text_equal(module->sides[i].path, path)) return number_of(&module->sides[i].param->view, 0);
+    fail_msg("nothing holds %s", path);
+    return 0;
+}
+
+static void assert_scales(struct bare *bare, double k, double v) {
+    ASSERT_NUMBERS(view_of(bare, 0, "_k_scale"), k);
+    ASSERT_NUMBERS(view_of(bare, 0, "_v_scale"), v);
+    ASSERT_NUMBERS(view_of(bare, 0, "_q_scale"), 1);
+    assert_true(side_of(bare, "_k_scale_float") == k && side_of(bare, "_v_scale_float") == v);
+    assert_null(cs_module_slot(&bare->rank.modules[0], "k_scale")); /* post-load dropped it */
+}
+
+/* 0.5 and 0.25, then 2 and 4, then none: the third state keeps 2 and 4 (found: F8). k alone serves v too. */
+static void kv_scales_of_the_checkpoint_before_stay(void **state) {
+    (void)state;
+    const struct cs_module_spec spec = {.name = "attn", .layer = 0, .n_tensors = cs_n_kv_tensors, .tensors = cs_kv_tensors, .is_attention = true};
+    const struct cs_driver *layerwise = &cs_driver_layerwise, *direct = &cs_driver_direct;
+    struct bare bare;
+    bare_open(&bare, "none", &spec, 1);
+    assert_ok(COLD->begin(&bare.rank));
+    assert_ok(send_value(&bare, COLD, 0, "k_scale", 0.5));
+    assert_ok(send_value(&bare, COLD, 0, "v_scale", 0.25));
+    assert_ok(COLD->finish(&bare.rank));
+    assert_scales(&bare, 0.5, 0.25);
+    struct cs_view place = *view_of(&bare, 0, "_k_scale");
+    assert_ok(layerwise->begin(&bare.rank));
+    assert_ok(send_value(&bare, layerwise, 0, "k_scale", 2));
+    assert_ok(send_value(&bare, layerwise, 0, "v_scale", 4));
+    assert_true(bare.rank.modules[0].layerwise->is_loading); /* never before the end */
+    assert_ok(layerwise->finish(&bare.rank));
+    assert_scales(&bare, 2, 4);
+    assert_ok(layerwise->begin(&bare.rank));
+    assert_ok(layerwise->finish(&bare.rank));
+    assert_scales(&bare, 2, 4);
+    assert_ok(direct->begin(&bare.rank));
+    assert_ok(send_value(&bare, direct, 0, "k_scale", 3));
+    assert_ok(direct->finish(&bare.rank));
+    assert_scales(&bare, 3, 3);
+    assert_true(cs_view_same_place(&place, view_of(&bare, 0, "_k_scale")));
+    bare_close(&bare);
+}
+
 /* ---- sessions: what travels ---- */
 
 static struct cs_session session;
@@ -355,6 +403,7 @@ int main(void) {
         cmocka_unit_test(a_plan_that_leaves_counted_elements_out_is_refused),
         cmocka_unit_test(a_dummy_start_fills_floating_parameters_with_numbers),
         cmocka_unit_test(tied_parameters_are_one_object_and_stay_it),
+        cmocka_unit_test(kv_scales_of_the_checkpoint_before_stay),
         cmocka_unit_test(a_shared_buffer_is_read_late),
         cmocka_unit_test(sleep_keeps_bytes_or_buffers_alone),
         cmocka_unit_test(an_operation_says_what_arrives),

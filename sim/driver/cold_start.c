@@ -69,7 +69,8 @@ static enum cs_status fill_with_dummies(struct cs_module *module) {
     struct cs_rank *rank = module->rank;
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];
-        bool is_filled = slot->kind == CS_PARAMETER && cs_dtype_is_floating(slot->param->view.dtype);
+        bool is_filled =
+            slot->kind == CS_PARAMETER && !module->spec->is_attention && cs_dtype_is_floating(slot->param->view.dtype);
         if (!is_filled) continue;
         const struct cs_content content = {
             .kind = CS_CONTENT_HASH,

@@ -99,6 +99,7 @@ static enum cs_status register_scratch(struct cs_module *module, const struct cs
     CS_REQUIRE(param, CS_NO_MEMORY, "out of memory for %s.%s", module->spec->name, spec->name);
     param->padding_value = cs_padding_value(spec, false);
     CS_TRY(cs_rank_allocate(module->rank, layout, spec->name, &param->view));
+    if (module->spec->is_attention) CS_TRY(cs_rank_initialise(module->rank, spec, &param->view)); /* -1: not loaded */
     return cs_module_register(module, spec->name, spec->kind, param);
 }
 

@@ -207,6 +207,27 @@ static enum cs_status untie(struct cs_module *module, struct cs_slot *slot) {
     return CS_OK;
 }
 
+static enum cs_status create_param(struct cs_module *module, const struct cs_tensor_spec *spec) {
+    struct cs_rank *rank = module->rank;
+    struct cs_view layout;
+    struct cs_param *param = cs_param_new(rank, spec->name, spec);
+    CS_REQUIRE(param, CS_NO_MEMORY, "out of memory for %s.%s", module->spec->name, spec->name);
+    CS_TRY(cs_view_make(&layout, NULL, spec->dtype, spec->ndim, spec->shape));
+    CS_TRY(cs_rank_allocate(rank, &layout, spec->name, &param->view));
+    CS_TRY(cs_rank_initialise(rank, spec, &param->view));
+    return cs_module_register(module, spec->name, spec->kind, param);
+}
+
+enum cs_status cs_layer_recreate(struct cs_module *module) {
+    const struct cs_layerwise *layer = module->layerwise;
+    module->n_slots = 0;
+    for (size_t i = 0; i < layer->n_kernel; i++)
+        CS_TRY(cs_module_register(module, layer->kernel[i].name, layer->kernel[i].kind, layer->kernel[i].param));
+    for (size_t i = 0; i < module->spec->n_tensors; i++)
+        if (module->spec->tensors[i].kind == CS_PARAMETER) CS_TRY(create_param(module, &module->spec->tensors[i]));
+    return CS_OK;
+}
+
 enum cs_status cs_layer_place(struct cs_module *module) {
     struct cs_layerwise *layer = module->layerwise;
     const struct cs_rank *rank = module->rank;

@@ -46,6 +46,12 @@ enum cs_status cs_layer_copy_back(struct cs_module *module);
 /* The kernel objects return under their names; names that only this post-load made vanish. The module is IDLE. */
 enum cs_status cs_layer_place(struct cs_module *module);
 
+/* An attention module: its kernel tensors return, and beside them parameters as created. */
+enum cs_status cs_layer_recreate(struct cs_module *module);
+/* Loads and ends an attention module as layerwise reload does (layerwise.c). */
+enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call, const char *param);
+enum cs_status cs_layers_finish_attention(struct cs_rank *rank);
+
 /* Checkpoint tensors that buffered calls hold by reference, and what that costs. */
 void cs_layer_hold(struct cs_rank *rank, const struct cs_view *source);
 void cs_layer_release(struct cs_rank *rank, const struct cs_view *source);

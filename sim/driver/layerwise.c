@@ -87,7 +87,7 @@ static bool is_incomplete(const struct cs_module *module) {
     return (int64_t)n < module->n_wanted_calls;
 }
 
-static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
+enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
     struct cs_module *module = call->module;
     struct cs_layerwise *layer = module->layerwise;
     struct cs_slot *slot = cs_module_slot(module, param);
@@ -105,23 +105,44 @@ static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, cons
     int64_t counted = growth(layer, call, param);
     layer->calls[layer->n_calls - 1].counted = counted;
     layer->counted += counted;
-    if (layer->counted < layer->total) return CS_OK;
+    bool waits = module->spec->is_attention || layer->counted < layer->total;
+    if (waits) return CS_OK;
     layer->processed_run = call->run;
     return process(module);
 }
 
 /* ---- FINALIZE ---- */
 
+/* What was not loaded is not touched: scales of the checkpoint before stay when this one has none (found: F8). */
+static enum cs_status process_attention(struct cs_module *module) {
+    if (module->layerwise->counted == 0) return cs_layer_place(module);
+    CS_TRY(cs_layer_recreate(module));
+    CS_TRY(replay(module));
+    CS_TRY(cs_process(module));
+    return cs_layer_place(module);
+}
+
+/* After all other modules. */
+enum cs_status cs_layers_finish_attention(struct cs_rank *rank) {
+    for (size_t m = 0; m < rank->n_modules; m++) {
+        struct cs_module *module = &rank->modules[m];
+        bool is_due = module->spec->is_attention && module->layerwise->is_loading;
+        if (is_due) CS_TRY(process_attention(module));
+    }
+    return CS_OK;
+}
+
 static enum cs_status finish(struct cs_rank *rank) {
     for (size_t m = 0; m < rank->n_modules; m++) {
         struct cs_module *module = &rank->modules[m];
-        if (!module->layerwise->is_loading) continue;
+        if (!module->layerwise->is_loading || module->spec->is_attention) continue;
         /* nothing came: old values stay */
         bool is_untouched = module->layerwise->counted == 0 && !cs_rank_has_defect(rank, CS_DEFECT_UNTOUCHED_PROCESSED);
         bool is_left =
             is_untouched || (is_incomplete(module) && !cs_rank_has_defect(rank, CS_DEFECT_UNSENT_IS_UNDEFINED));
         CS_TRY(is_left ? cs_layer_place(module) : process(module));
     }
+    CS_TRY(cs_layers_finish_attention(rank));
     cs_rank_sweep(rank);
     return CS_OK;
 }
@@ -129,6 +150,6 @@ static enum cs_status finish(struct cs_rank *rank) {
 /* clang-format off */
 const struct cs_driver cs_driver_layerwise = {
     .name = "layerwise", .text = "released vLLM: buffer on meta, count, rematerialise, post-load, copy back",
-    .begin = cs_layers_init, .load = load, .finish = finish,
+    .begin = cs_layers_init, .load = cs_layerwise_load, .finish = finish,
 };
 /* clang-format on */

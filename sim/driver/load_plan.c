@@ -19,6 +19,7 @@ static enum cs_status record(struct cs_load_call *call, const struct cs_view *de
 
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
     struct cs_module *module = call->module;
+    if (module->spec->is_attention) return cs_layerwise_load(rank, call, param); /* numbers: no plan has them */
     struct cs_layerwise *layer = module->layerwise;
     struct cs_slot *slot = cs_module_slot(module, param);
     CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
@@ -77,11 +78,14 @@ static enum cs_status check_plan(const struct cs_module *module) {
 }
 
 static enum cs_status finish(struct cs_rank *rank) {
-    for (size_t m = 0; m < rank->n_modules; m++) CS_TRY(check_plan(&rank->modules[m]));
+    for (size_t m = 0; m < rank->n_modules; m++)
+        if (!rank->modules[m].spec->is_attention) CS_TRY(check_plan(&rank->modules[m]));
     for (size_t m = 0; m < rank->n_modules; m++) {
         struct cs_module *module = &rank->modules[m];
+        if (module->spec->is_attention) continue;
         CS_TRY(module->layerwise->counted == 0 ? cs_layer_place(module) : process(module));
     }
+    CS_TRY(cs_layers_finish_attention(rank));
     cs_rank_sweep(rank);
     return CS_OK;
 }

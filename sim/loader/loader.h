@@ -148,7 +148,8 @@ struct cs_route {
     const struct cs_loader *loader;
     const struct cs_loader_row *row;
     const struct cs_toy_call *toy;
-    int64_t expert; /* global id, or -1 */
+    int64_t expert;   /* global id, or -1 */
+    bool is_optional; /* a checkpoint may do without it: KV-cache scales */
 };
 
 struct cs_routes {

@@ -78,6 +78,11 @@ enum cs_status cs_shape_check(const char *text);
 enum cs_status cs_method_tensors(const struct cs_method *method, const struct cs_sizes *sizes, struct cs_arena *arena,
                                  const struct cs_tensor_spec **tensors, size_t *n_tensors);
 
+/* The tensors of an attention layer that quantises its KV cache, and their post-load (kv_cache.c). */
+extern const struct cs_tensor_spec cs_kv_tensors[];
+extern const size_t cs_n_kv_tensors;
+enum cs_status cs_kv_post_load(struct cs_module *module);
+
 /* Runs the module's post-load steps; the caller has filled padding. Also does what every PWAL does: drops the previous
  * quant config and experts object. */
 enum cs_status cs_post_load(struct cs_module *module);

@@ -206,6 +206,7 @@ static enum cs_status run_once(struct cs_module *module) {
 }
 
 enum cs_status cs_post_load(struct cs_module *module) {
+    if (module->spec->is_attention) return cs_kv_post_load(module);
     const struct cs_rank *rank = module->rank;
     bool is_mutant = rank->defects && rank->allocator.phase == CS_PHASE_RELOAD;
     if (is_mutant && cs_rank_has_defect(rank, CS_DEFECT_NO_POST_LOAD)) return CS_OK;

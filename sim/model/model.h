@@ -72,6 +72,7 @@ struct cs_module_spec {
     size_t n_tensors;
     const struct cs_tensor_spec *tensors;
     const struct cs_backend *backend; /* whose post-load runs; NULL: none */
+    bool is_attention;                /* KV-cache scales; reloads process it last */
     bool processes_while_loading;     /* post-load as soon as every tensor arrived, as online quantisation does */
 };
 

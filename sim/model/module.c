@@ -70,7 +70,9 @@ static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *modu
     bool is_meta = on_meta || spec->is_online || spec->init == CS_INIT_META;
     CS_TRY((is_meta ? cs_rank_allocate_meta : cs_rank_allocate)(rank, &layout, spec->name, &param->view));
     CS_TRY(cs_rank_initialise(rank, spec, &param->view));
-    if (rank->has_prefill && spec->kind == CS_PARAMETER && !is_meta) CS_TRY(prefill(rank, &param->view));
+    bool may_be_padded = !module->spec->is_attention; /* numbers that say whether they were loaded */
+    if (rank->has_prefill && spec->kind == CS_PARAMETER && !is_meta && may_be_padded)
+        CS_TRY(prefill(rank, &param->view));
     param->padding_value = cs_padding_value(spec, on_meta);
     return cs_module_register(module, spec->name, spec->is_unregistered ? CS_PLAIN_TENSOR : spec->kind, param);
 }

@@ -79,6 +79,8 @@ const struct cs_binding cs_bindings[] = {
      "the cold start itself depends on what undefined memory held: there is nothing to be equal to"},
     {"cs.view", cs_script_view, NULL, {{"param", "string"}, {"dtype", "cs.Dtype"}}, "cs.Step",
      "the same bytes as another dtype"},
+    {"cs.without_optional", cs_script_without_optional, NULL, {{0}}, "cs.Checkpoint",
+     "the numbers of `cs.synthetic`, without the tensors that a checkpoint may do without: KV-cache scales"},
     {"s:cold_start", cs_script_cold_start, &cs_record_cold_start, {{"checkpoint", "string|cs.ColdStart"}}, NULL,
      "starts the server; once, first"},
     {"s:expect", cs_script_expect, &cs_record_expected, {{"expectation", "cs.Expectation|cs.Expected"}}, NULL,

@@ -23,6 +23,12 @@ int cs_script_synthetic(lua_State *L) {
     return 1;
 }
 
+int cs_script_without_optional(lua_State *L) {
+    cs_value_last_argument(L, 0, "cs.without_optional");
+    push_config(L, CS_CHECKPOINT_SYNTHETIC)->leaves_out_optional = true;
+    return 1;
+}
+
 int cs_script_pattern(lua_State *L) {
     struct cs_value argument = cs_value_argument(L, 1, "cs.pattern");
     cs_value_last_argument(L, 1, "cs.pattern");

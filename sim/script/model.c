@@ -111,7 +111,12 @@ static void check_module(const struct cs_value *value, void *structure) {
     cs_value_field(value, "checkpoint", &checkpoint);
     bool has_names = cs_value_field(value, "names", &names);
     cs_value_field(value, "first_layer", &first_layer);
-    if (!module->is_routed_experts && module->n_tensors == 0) cs_value_fail(&tensors, "a list of at least one tensor");
+    bool has_own = module->is_routed_experts || module->is_attention;
+    if (module->is_routed_experts && module->is_attention)
+        cs_value_refuse(value, "found attention beside routed_experts, expected one of them");
+    if (module->is_attention && module->n_tensors)
+        cs_value_fail(&tensors, "nothing: an attention layer has the tensors of its KV-cache scales");
+    if (!has_own && module->n_tensors == 0) cs_value_fail(&tensors, "a list of at least one tensor");
     if (module->is_routed_experts && module->n_tensors)
         cs_value_fail(&tensors, "nothing: the method makes the tensors of routed experts");
     if (module->is_routed_experts && !module->checkpoint)
@@ -126,6 +131,9 @@ static const struct cs_field module_fields[] = {
     {CS_TEXT_ROW("name", MODULE, name, "with `{layer}` in it: one module in each decoder layer"), CS_REQUIRED},
     {CS_RECORDS_ROW("tensors", MODULE, tensors, n_tensors, &tensor_record, "its parameters and buffers"),
      CS_DEFAULT("required, but for routed experts")},
+    {CS_FLAG_ROW("attention", MODULE, is_attention,
+                 "`true`: its tensors are those of KV-cache scales; a checkpoint may do without them"),
+     CS_DEFAULT("`false`")},
     {CS_FLAG_ROW("routed_experts", MODULE, is_routed_experts, "`true`: the method makes its tensors"),
      CS_DEFAULT("`false`")},
     {CS_TEXT_ROW("checkpoint", MODULE, checkpoint, "its name in checkpoints"),

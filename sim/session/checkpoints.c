@@ -57,6 +57,8 @@ static enum cs_status make_pattern(struct cs_session *session, const struct cs_c
     return CS_OK;
 }
 
+enum { HALF = 0x3F000000 }; /* 0.5 */
+
 static enum cs_status make_synthetic(struct cs_session *session, const struct cs_checkpoint_config *config,
                                      struct cs_checkpoint *checkpoint) {
     const struct cs_route_set *set;
@@ -65,7 +67,10 @@ static enum cs_status make_synthetic(struct cs_session *session, const struct cs
     if (config->kind == CS_CHECKPOINT_PATTERN) return make_pattern(session, config, set, checkpoint);
     for (size_t i = 0; i < set->routes.n; i++) {
         const struct cs_route *route = &set->routes.items[i];
+        if (route->is_optional && config->leaves_out_optional) continue;
         struct cs_content content = cs_checkpoint_hash_content(session->config.seed, route->tensor, route->as);
+        if (route->is_optional) /* a scale is positive */
+            content = (struct cs_content){.kind = CS_CONTENT_VALUE, .as = CS_F32, .key = HALF};
         CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &content));
     }
     return CS_OK;

@@ -61,6 +61,12 @@ static enum cs_status module_of(struct cs_session *session, const struct cs_modu
         spec->backend = backend_of_toy(&session->arena, &scenario->model);
         CS_REQUIRE(spec->backend, CS_NO_MEMORY, "out of memory for the toy");
     }
+    spec->is_attention = module->is_attention;
+    if (module->is_attention) {
+        spec->tensors = cs_kv_tensors;
+        spec->n_tensors = cs_n_kv_tensors;
+        return CS_OK;
+    }
     if (!module->is_routed_experts) return tensors_of_template(&session->arena, module, sizes, spec);
     spec->backend = cs_scenario_backend(scenario);
     return cs_method_tensors(cs_scenario_method(scenario), sizes, &session->arena, &spec->tensors, &spec->n_tensors);

@@ -11,15 +11,18 @@ static enum cs_status plain_routes(struct cs_session *session, const struct cs_m
                                    struct cs_routes *routes) {
     for (size_t i = 0; i < spec->n_tensors; i++) {
         const struct cs_tensor_spec *tensor = &spec->tensors[i];
+        bool is_known = !spec->is_attention || cs_text_equal(tensor->name, "k_scale") ||
+                        cs_text_equal(tensor->name, "v_scale");           /* checkpoints have no others */
         bool is_sent_once = tensor->tied && !session->config.only_module; /* to the module that it is tied to */
-        if (tensor->kind != CS_PARAMETER || is_sent_once) continue;
+        if (tensor->kind != CS_PARAMETER || is_sent_once || !is_known) continue;
         struct cs_route route = {.dtype = tensor->dtype,
                                  .as = tensor->dtype,
                                  .ndim = tensor->ndim,
                                  .module = module,
                                  .param = tensor->name,
                                  .loader = &cs_loader_default,
-                                 .expert = -1};
+                                 .expert = -1,
+                                 .is_optional = spec->is_attention};
         memcpy(route.shape, tensor->shape, sizeof route.shape);
         route.tensor =
             tensor->tied ? tensor->tied : cs_arena_format(&session->arena, "%s.%s", spec->checkpoint, tensor->name);

@@ -28,6 +28,7 @@ struct cs_template_tensor {
 struct cs_module_template {
     const char *name;       /* "layers.{layer}.mlp.router" */
     bool is_routed_experts; /* tensors come from the method */
+    bool is_attention;      /* tensors are those of KV-cache scales */
     const char *checkpoint; /* routed experts: "layers.{layer}.mlp.experts"; others: NULL = name */
     int64_t first_layer;    /* layers before it have no such module */
     size_t n_renames;       /* routed experts: words that this checkpoint calls otherwise */
@@ -164,10 +165,11 @@ enum cs_checkpoint_kind { CS_CHECKPOINT_SYNTHETIC, CS_CHECKPOINT_PATTERN, CS_CHE
 struct cs_checkpoint_config {
     const char *name; /* "A" */
     enum cs_checkpoint_kind kind;
-    const char *path;     /* FOLDER */
-    const char *perturbs; /* name of the checkpoint that this is a perturbed copy of, or NULL */
-    unsigned version;     /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
-    size_t n_names;       /* PATTERN: its tensors in this order; 0: in the loader's */
+    const char *path;         /* FOLDER */
+    const char *perturbs;     /* name of the checkpoint that this is a perturbed copy of, or NULL */
+    unsigned version;         /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
+    bool leaves_out_optional; /* has no tensors that a model may do without: KV-cache scales */
+    size_t n_names;           /* PATTERN: its tensors in this order; 0: in the loader's */
     const char *const *names;
 };
 
