@@ -121,6 +121,7 @@
 ---@class cs.Module.Fields
 ---@field name string with `{layer}` in it: one module in each decoder layer
 ---@field tensors? cs.Tensor[] its parameters and buffers; default: required, but for routed experts
+---@field attention? boolean `true`: its tensors are those of KV-cache scales; a checkpoint may do without them; default: `false`
 ---@field routed_experts? boolean `true`: the method makes its tensors; default: `false`
 ---@field checkpoint? string its name in checkpoints; default: `name`; required for routed experts
 ---@field first_layer? integer the first decoder layer that has it (0 to 10000); default: 0
@@ -467,6 +468,10 @@ function cs.undetermined() end
 ---@param dtype cs.Dtype
 ---@return cs.Step
 function cs.view(param, dtype) end
+
+---Checkpoint: the numbers of `cs.synthetic`, without the tensors that a checkpoint may do without: KV-cache scales
+---@return cs.Checkpoint
+function cs.without_optional() end
 
 ---The server of `run`.
 ---@class cs.Server
