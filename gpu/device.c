@@ -2,6 +2,7 @@
 #include "gpu/jobs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- which backend; memory ---- */
 
@@ -56,7 +57,53 @@ static void resident_release(const struct cs_device *device, struct resident *re
     release(device, resident->storage.data, resident->storage.bytes);
 }
 
-/* `resident->view` := the view itself, or a copy of what it spans in device memory. */
+/* Elements that lie together at each position of the outer dimensions, of which there are `*n_outer`. */
+static int64_t host_run(const struct cs_view *view, int *n_outer) {
+    int64_t run = 1;
+    for (*n_outer = view->ndim; *n_outer > 0 && view->stride[*n_outer - 1] == run; --*n_outer) run *= view->shape[*n_outer - 1];
+    return run;
+}
+
+enum { LEAST_RUN = 64, PARALLEL_RUNS = 256 }; /* bytes: shorter runs cost more than the gaps between them; runs */
+
+/* Rows of a shard's columns lie far apart in the tensor that they are narrowed from: what is between them stays where it is. */
+static bool has_gaps(const struct cs_view *view) {
+    int n_outer, bits = cs_dtype_bits(view->dtype);
+    bool is_expanded = false;
+    for (int d = 0; d < view->ndim; d++) is_expanded = is_expanded || view->stride[d] == 0;
+    return bits >= 8 && !is_expanded && host_run(view, &n_outer) * (bits / 8) >= LEAST_RUN &&
+           (size_t)cs_view_numel(view) * (size_t)(bits / 8) < cs_gpu_span_bytes(view);
+}
+
+static void pack(unsigned char *to, const unsigned char *host, const struct cs_view *view) {
+    int n_outer;
+    int64_t size = cs_dtype_bits(view->dtype) / 8, run = host_run(view, &n_outer), n = cs_view_numel(view) / run;
+#pragma omp parallel for schedule(static) if (n > PARALLEL_RUNS)
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, at = 0;
+        for (int d = n_outer - 1; d >= 0; d--) {
+            at += rest % view->shape[d] * view->stride[d];
+            rest /= view->shape[d];
+        }
+        memcpy(to + i * run * size, host + at * size, (size_t)(run * size));
+    }
+}
+
+static enum cs_status upload_packed(const struct cs_device *device, struct resident *resident, const unsigned char *host) {
+    unsigned char *packed = malloc(resident->storage.bytes);
+    CS_REQUIRE(packed, CS_NO_MEMORY, "%s: no host memory for %zu bytes to upload", device->name, resident->storage.bytes);
+    pack(packed, host, &resident->view);
+    enum cs_status status = upload(device, resident->storage.data, packed, resident->storage.bytes);
+    int64_t stride = 1;
+    for (int d = resident->view.ndim - 1; d >= 0; d--) {
+        resident->view.stride[d] = stride;
+        stride *= resident->view.shape[d];
+    }
+    free(packed);
+    return status;
+}
+
+/* `resident->view` := the view itself, or a copy of its elements in device memory. */
 static enum cs_status make_resident(const struct cs_device *device, const struct cs_view *view, struct resident *resident) {
     resident->storage = (struct cs_storage){.kind = CS_STORAGE_MEMORY, .label = "staged bytes"};
     resident->view = *view;
@@ -64,9 +111,10 @@ static enum cs_status make_resident(const struct cs_device *device, const struct
     const unsigned char *host = (const unsigned char *)view->storage->data + cs_view_byte_offset(view);
     resident->view.storage = &resident->storage;
     resident->view.offset = cs_dtype_bits(view->dtype) < 8 ? view->offset % 2 : 0;
-    resident->storage.bytes = cs_gpu_span_bytes(view);
+    bool is_packed = has_gaps(view);
+    resident->storage.bytes = is_packed ? (size_t)cs_view_numel(view) * (size_t)cs_dtype_bits(view->dtype) / 8 : cs_gpu_span_bytes(view);
     CS_TRY(allocate(device, resident->storage.bytes, &resident->storage.data));
-    enum cs_status status = upload(device, resident->storage.data, host, resident->storage.bytes);
+    enum cs_status status = is_packed ? upload_packed(device, resident, host) : upload(device, resident->storage.data, host, resident->storage.bytes);
     if (status != CS_OK) resident_release(device, resident);
     return status;
 }

@@ -82,6 +82,32 @@ static void host_sources_are_staged_wherever_they_lie(void **state) {
     }
 }
 
+/* A shard's columns: its rows take as much device memory as they have bytes. */
+static void gaps_between_rows_stay_on_the_host(void **state) {
+    (void)state;
+    enum { ROWS = 700, ALL = 512, COLUMNS = 128 };
+    unsigned char *bytes = malloc(ROWS * ALL), *read = malloc(ROWS * COLUMNS);
+    for (size_t i = 0; i < ROWS * ALL; i++) bytes[i] = (unsigned char)cs_mix64(i);
+    FOR_DEVICES(device) {
+        struct cs_storage host = {.kind = CS_STORAGE_HOST, .bytes = ROWS * ALL, .data = bytes, .label = "mapping"};
+        struct cs_storage memory = {.kind = CS_STORAGE_MEMORY, .bytes = ROWS * COLUMNS, .label = "shard"};
+        struct cs_view from, to;
+        ASSERT_OK(device->allocate(device, memory.bytes, &memory.data));
+        ASSERT_OK(cs_view_make(&from, &host, CS_U8, 2, (int64_t[]){ROWS, ALL}));
+        ASSERT_OK(cs_view_narrow(&from, 1, COLUMNS, COLUMNS));
+        ASSERT_OK(cs_view_make(&to, &memory, CS_U8, 2, (int64_t[]){ROWS, COLUMNS}));
+        cs_gpu_set_memory_cap(cs_gpu_memory_used(device) + ROWS * COLUMNS);
+        ASSERT_OK(cs_device_copy(device, &to, &from));
+        cs_gpu_set_memory_cap(0);
+        ASSERT_OK(cs_device_read(device, &to, read, ROWS * COLUMNS));
+        for (size_t i = 0; i < ROWS * COLUMNS; i++)
+            if (read[i] != bytes[i / COLUMNS * ALL + COLUMNS + i % COLUMNS]) fail_msg("%s: byte %zu", device->name, i);
+        device->release(device, memory.data, memory.bytes);
+    }
+    free(bytes);
+    free(read);
+}
+
 static void fills_equal_the_reference(void **state) {
     (void)state;
     struct pair p;
@@ -452,6 +478,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_equal_the_reference),
         cmocka_unit_test(host_sources_are_staged_wherever_they_lie),
+        cmocka_unit_test(gaps_between_rows_stay_on_the_host),
         cmocka_unit_test(fills_equal_the_reference),
         cmocka_unit_test(batches_of_fills_equal_the_reference),
         cmocka_unit_test(comparisons_equal_the_reference),
