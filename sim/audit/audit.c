@@ -268,8 +268,10 @@ static enum cs_status note_start(struct audit *audit) {
  * the scenario. */
 static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     note_checkpoint(audit, op);
-    bool is_start = op->kind == CS_OP_COLD_START;
+    bool is_start = op->kind == CS_OP_COLD_START, is_load = is_start || op->kind == CS_OP_RELOAD;
     enum cs_status status = cs_session_run(&audit->live, op);
+    audit->verdict->n_accepted += is_load && status == CS_OK;
+    audit->verdict->n_refused += is_load && status != CS_OK;
     if (status == CS_OK) return is_start ? note_start(audit) : CS_OK;
     const struct cs_expected *expected = judged_by(audit, op);
     if (!is_refusal(status) || (is_start && !(expected && expected->is_refused))) return status;
@@ -422,6 +424,7 @@ static enum cs_status judge_cold(struct audit *audit) {
 static enum cs_status run_all(struct audit *audit) {
     struct cs_session_config config = config_of(audit, audit->options->policy, false);
     config.is_tracing = true;
+    config.probes = audit->verdict->probes;
     audit->own_cold.arena = &audit->scratch;
     audit->n_excused = CS_NEW_ARRAY(audit->arena, int64_t, audit->scenario->n_excuses + 1);
     CS_REQUIRE(audit->n_excused, CS_NO_MEMORY, "out of memory for %zu declarations", audit->scenario->n_excuses);

@@ -71,6 +71,8 @@ struct cs_verdict {
     const int64_t *n_excused; /* one for each of scenario->excuses: tensors that differed there, and may */
     const char *warning;      /* of the padding records (R2.5), or NULL */
     int64_t not_simulated;    /* checkpoint tensors skipped by pattern, in the last load */
+    int64_t n_accepted, n_refused; /* loads of the plan that ran on the server; at most one was refused, the last */
+    uint64_t probes[CS_N_LOAD_PROBES];  /* of that server */
     size_t n_ranks;
     uint64_t seen;   /* bits of enum cs_count and enum cs_seen: all that the failing expectation has against the run */
     uint64_t digest; /* of every byte that was compared: two runs with equal counts may still differ */

@@ -1,4 +1,5 @@
 #include "sim/cli/run.h"
+#include "sim/coverage/coverage.h"
 
 /* Whoever repeats a run needs it, even when the run ends in a crash. */
 static void print_seed(const struct cs_run *run) {
@@ -94,12 +95,31 @@ static void print_not_run(const struct cs_run *run) {
                         cs_run_policy(run, &run->scenarios.items[i], j / run->n_devices));
 }
 
+static enum cs_status write_coverage(const struct cs_run *run, const char *path) {
+    struct cs_arena arena = {0};
+    struct cs_coverage_model model;
+    struct cs_coverage coverage;
+    const struct cs_coverage_registries registries = cs_coverage_own_registries();
+    enum cs_status status = cs_coverage_model(&model, &registries, &arena);
+    cs_coverage_init(&coverage, &model, &arena);
+    for (size_t i = 0; status == CS_OK && i < run->n_verdicts; i++)
+        status = cs_coverage_note(&coverage, run->verdicts[i].scenario, &run->verdicts[i]);
+    if (status == CS_OK) status = cs_coverage_write(path, &coverage);
+    cs_arena_release(&arena);
+    return status;
+}
+
 static int report(struct cs_run *run) {
+    const char *coverage = cs_options_value(&run->options, "coverage");
     const char *json = cs_options_value(&run->options, "json");
     print_not_run(run);
     cs_report_text_totals(run->text, &run->totals);
     if (json) run->totals.device_left_out = cs_run_device_left_out(run);
     if (json && cs_report_json(json, run->verdicts, run->n_verdicts, &run->totals) != CS_OK) {
+        cs_cli_fail(CS_INTERNAL);
+        return CS_EXIT_INTERNAL;
+    }
+    if (coverage && write_coverage(run, coverage) != CS_OK) {
         cs_cli_fail(CS_INTERNAL);
         return CS_EXIT_INTERNAL;
     }

@@ -23,6 +23,7 @@ const struct cs_option cs_run_options[] = {
     {"repeat", 0, "N", false, "run each verdict N times; a repetition that differs is a failure"},
     {"jobs", 'j', "N", false, "run N scenarios at once, each in a process of its own (default: 1)"},
     {"json", 0, "FILE", false, "write the JSON report too; \"-\": to stdout, and the text to stderr"},
+    {"coverage", 0, "FILE", false, "write which ways of loading were taken: coldstart coverage FILE"},
     {"color", 0, "auto|always|never", false, "colour the text; auto: on a terminal, unless NO_COLOR is set"},
     {"quiet", 'q', NULL, false, "no progress on stderr"},
     {0},

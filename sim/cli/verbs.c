@@ -7,6 +7,7 @@ const struct cs_verb cs_verbs[] = {
     {"bench", "measure a device against memcpy and the like", "", cs_bench_cli_options, cs_verb_bench},
     {"check", "check that scripts are right, without running them", "FILE|DIR...", NULL, cs_verb_check},
     {"conform", "compare with captured runs of real loaders", "DIR", cs_conform_cli_options, cs_verb_conform},
+    {"coverage", "which ways of loading were tried, and what would try the others", "[FILE...|diff OLD NEW]", cs_coverage_options, cs_verb_coverage},
     {"help", "describe a verb, a scenario file, or the language of scenarios", "[VERB|FILE|lua|cs.FUNCTION]", cs_help_options, cs_verb_help},
     {"list", "list what scenarios can name", "[devices|methods|backends|layouts|loaders|policies|drivers|tables|mutants|models [DIR]|support [DIR]]", NULL,
      cs_verb_list},

@@ -96,6 +96,7 @@ static bool can_host(const struct cs_module *module, const struct cs_param *live
 static enum cs_status register_scratch(struct cs_module *module, const struct cs_tensor_spec *spec,
                                        const struct cs_view *layout) {
     struct cs_param *param = cs_param_new(module->rank, spec->name, spec);
+    cs_load_probe(module->rank->log, CS_LOAD_PROBE_hosted_scratch);
     CS_REQUIRE(param, CS_NO_MEMORY, "out of memory for %s.%s", module->spec->name, spec->name);
     param->padding_value = cs_padding_value(spec, false);
     CS_TRY(cs_rank_allocate(module->rank, layout, spec->name, &param->view));
@@ -110,8 +111,9 @@ static enum cs_status host(struct cs_module *module, const struct cs_tensor_spec
     CS_TRY(cs_view_make(&layout, NULL, spec->dtype, spec->ndim, spec->shape));
     if (!slot) return register_scratch(module, spec, &layout);
     if (slot->kind != CS_PARAMETER) return CS_OK;
-    if (!can_host(module, slot->param, &layout))
-        return cs_rank_allocate(module->rank, &layout, spec->name, &slot->param->view);
+    bool is_in_place = can_host(module, slot->param, &layout);
+    cs_load_probe(module->rank->log, is_in_place ? CS_LOAD_PROBE_hosted_in_place : CS_LOAD_PROBE_hosted_elsewhere);
+    if (!is_in_place) return cs_rank_allocate(module->rank, &layout, spec->name, &slot->param->view);
     layout.storage = slot->param->view.storage;
     int bits = cs_dtype_bits(spec->dtype);
     layout.offset = (int64_t)cs_view_byte_offset(&slot->param->view) * 8 / bits;
@@ -156,6 +158,7 @@ static enum cs_status clone_overlapping(struct cs_module *module, const struct p
     struct cs_view clone, layout;
     CS_TRY(cs_view_make(&layout, NULL, result->view.dtype, result->view.ndim, result->view.shape));
     CS_TRY(cs_rank_allocate(module->rank, &layout, place->name, &clone));
+    cs_load_probe(module->rank->log, CS_LOAD_PROBE_hosted_cloned);
     CS_TRY(cs_rank_copy(module->rank, CS_LOG_COPY, "clone", place->name, &clone, &result->view));
     result->view = clone;
     return CS_OK;
@@ -165,7 +168,9 @@ static enum cs_status clone_overlapping(struct cs_module *module, const struct p
 static enum cs_status put_back(struct cs_module *module, const struct place *place) {
     struct cs_param *result = result_of(module, place);
     bool stays = cs_rank_has_defect(module->rank, CS_DEFECT_PUT_BACK_SKIPPED);
-    if (stays || cs_view_same_place(&place->view, &result->view)) return CS_OK;
+    bool is_there = cs_view_same_place(&place->view, &result->view);
+    cs_load_probe(module->rank->log, is_there ? CS_LOAD_PROBE_hosted_kept : CS_LOAD_PROBE_hosted_put_back);
+    if (stays || is_there) return CS_OK;
     CS_REQUIRE(cs_view_same_shape(&place->view, &result->view) && place->view.dtype == result->view.dtype, CS_BAD_SHAPE,
                "rank %d: %s.%s changed its layout in post-load and cannot be put back: restart the server",
                module->rank->index, module->spec->name, place->name);

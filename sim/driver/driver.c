@@ -28,6 +28,7 @@ void cs_drivers_mark_roots(const struct cs_rank *rank) {
 }
 
 enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param) {
+    cs_load_probe(rank->log, CS_LOAD_PROBE_rematerialised);
     CS_TRY(cs_rank_allocate(rank, &param->view, param->name, &param->view));
     if (rank->has_prefill) {
         struct cs_fill fill = {.view = {.storage = param->view.storage,
@@ -39,6 +40,7 @@ enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param) {
         CS_TRY(cs_device_fill(rank->device, &fill, 1));
     }
     if (!rank->policy->on_materialize) return CS_OK;
+    cs_load_probe(rank->log, CS_LOAD_PROBE_zeroed_by_policy);
     cs_log_note(rank->log,
                 &(struct cs_log_entry){
                     .kind = CS_LOG_ZERO, .who = rank->policy->name, .what = param->name, .destination = param->view});
@@ -47,6 +49,7 @@ enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param) {
 
 enum cs_status cs_process(struct cs_module *module) {
     const struct cs_rank *rank = module->rank;
+    cs_load_probe(rank->log, CS_LOAD_PROBE_post_load);
     bool fills_late = cs_rank_has_defect(rank, CS_DEFECT_FILL_AFTER_POST_LOAD);
     if (!fills_late) CS_TRY(cs_module_fill(module));
     enum cs_status status = cs_post_load(module);

@@ -13,6 +13,7 @@ static enum cs_status take(struct cs_module *module, const char *param, const st
     CS_REQUIRE(slot && slot->param && slot->kind == CS_PARAMETER, CS_BAD_VALUE,
                "rank %d: %s has no parameter \"%s\" to copy a finished tensor into", module->rank->index,
                module->spec->name, param);
+    cs_load_probe(module->rank->log, CS_LOAD_PROBE_kernel_tensor_taken);
     return cs_rank_copy(module->rank, CS_LOG_COPY, "kernel format", param, &slot->param->view, finished);
 }
 

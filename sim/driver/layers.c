@@ -109,6 +109,7 @@ static enum cs_status init_module(struct cs_module *module) {
     struct cs_layerwise *layer = module->layerwise;
     CS_REQUIRE(layer, CS_NO_MEMORY, "out of memory for the reload of %s", module->spec->name);
     bool is_pending = layer->is_loading; /* of a load that was aborted (found: F5) */
+    if (is_pending) cs_load_probe(module->rank->log, CS_LOAD_PROBE_layer_interrupted);
     if (is_pending && cs_rank_has_defect(module->rank, CS_DEFECT_PENDING_CALLS_SURVIVE)) return CS_OK;
     if (is_pending) CS_TRY(cs_layer_place(module));
     CS_TRY(keep_kernel_slots(module, layer));
@@ -174,10 +175,14 @@ enum cs_status cs_layer_copy_back(struct cs_module *module) {
     for (size_t i = 0; i < layer->n_kernel; i++) {
         const struct cs_slot *kernel = &layer->kernel[i], *fresh = cs_module_slot(module, kernel->name);
         if (kernel->kind == CS_PLAIN_TENSOR) continue;
-        if (keeps_old_buffer(layer, module->rank, kernel, fresh)) continue;
+        if (keeps_old_buffer(layer, module->rank, kernel, fresh)) {
+            cs_load_probe(module->rank->log, CS_LOAD_PROBE_buffer_not_copied_back);
+            continue;
+        }
         CS_REQUIRE(fresh, CS_BAD_VALUE, "%s has no attribute \"%s\" to copy back after post-load", module->spec->name,
                    kernel->name);
         if (cs_view_same_place(&kernel->param->view, &fresh->param->view)) continue;
+        cs_load_probe(module->rank->log, CS_LOAD_PROBE_copied_back);
         CS_TRY(cs_rank_copy(module->rank, CS_LOG_COPY, "copy-back", kernel->name, &kernel->param->view,
                             &fresh->param->view));
     }

@@ -94,12 +94,18 @@ enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call
     CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
                module->spec->name, param, call->tensor);
     call->param = slot->param;
-    if (!is_wrapped(slot)) return cs_load(call);
+    if (!is_wrapped(slot)) {
+        cs_load_probe(rank->log, CS_LOAD_PROBE_call_to_live_tensor);
+        return cs_load(call);
+    }
     call->is_dropped = !layer->is_loading && is_lost(layer, call);
     bool is_bare = call->loader->bypasses_counter && cs_rank_has_defect(rank, CS_DEFECT_BARE_COPIES_LOST);
+    if (call->loader->bypasses_counter) cs_load_probe(rank->log, CS_LOAD_PROBE_call_bypasses_counter);
+    if (call->is_dropped) cs_load_probe(rank->log, CS_LOAD_PROBE_call_lost);
     if (call->is_dropped || is_bare) return CS_OK; /* a plain copy writes to the meta tensor (found: F13) */
-    if (!layer->is_loading) return cs_load(call);  /* raw, into what post-load left (found: F4) */
-    layer->total = cs_layer_total(module);         /* anew: tensors may have been registered late */
+    cs_load_probe(rank->log, layer->is_loading ? CS_LOAD_PROBE_call_buffered : CS_LOAD_PROBE_call_late);
+    if (!layer->is_loading) return cs_load(call); /* raw, into what post-load left (found: F4) */
+    layer->total = cs_layer_total(module);        /* anew: tensors may have been registered late */
     CS_TRY(buffer(rank, layer, call, param));
     CS_TRY(cs_load(call)); /* on meta, or on the live `bias`, which is written at once */
     int64_t counted = growth(layer, call, param);
@@ -108,6 +114,7 @@ enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call
     bool waits = module->spec->is_attention || layer->counted < layer->total;
     if (waits) return CS_OK;
     layer->processed_run = call->run;
+    cs_load_probe(rank->log, CS_LOAD_PROBE_layer_complete_early);
     return process(module);
 }
 
@@ -140,6 +147,7 @@ static enum cs_status finish(struct cs_rank *rank) {
         bool is_untouched = module->layerwise->counted == 0 && !cs_rank_has_defect(rank, CS_DEFECT_UNTOUCHED_PROCESSED);
         bool is_left =
             is_untouched || (is_incomplete(module) && !cs_rank_has_defect(rank, CS_DEFECT_UNSENT_IS_UNDEFINED));
+        cs_load_probe(rank->log, is_left ? CS_LOAD_PROBE_layer_left : CS_LOAD_PROBE_layer_complete_late);
         CS_TRY(is_left ? cs_layer_place(module) : process(module));
     }
     CS_TRY(cs_layers_finish_attention(rank));

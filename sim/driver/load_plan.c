@@ -49,8 +49,12 @@ static enum cs_status replay(struct cs_module *module) {
 static enum cs_status process(struct cs_module *module) {
     struct cs_rank *rank = module->rank;
     CS_TRY(cs_layer_materialize(module));
+    cs_load_probe(rank->log, CS_LOAD_PROBE_plan_replayed);
     CS_TRY(replay(module));
-    if (rank->replays_records) cs_padding_revive(&module->padding);
+    if (rank->replays_records) {
+        cs_load_probe(rank->log, CS_LOAD_PROBE_plan_revives_records);
+        cs_padding_revive(&module->padding);
+    }
     CS_TRY(cs_process(module));
     CS_TRY(cs_layer_copy_back(module));
     return cs_layer_place(module);

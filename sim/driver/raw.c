@@ -14,6 +14,7 @@ static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, cons
     CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
                call->module->spec->name, param, call->tensor);
     call->param = slot->param;
+    cs_load_probe(rank->log, CS_LOAD_PROBE_raw_write);
     return cs_load(call);
 }
 

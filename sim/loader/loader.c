@@ -115,6 +115,7 @@ enum cs_status cs_load_narrowed(struct cs_load_call *call, const int64_t *start,
         if (length[d] == 0) return CS_OK;
         first[d] = start[d], extent[d] = length[d];
     }
+    cs_load_probe(call->module->rank->log, CS_LOAD_PROBE_narrowed);
     if (!call->module->rank->policy->on_narrowed) return CS_OK;
     const struct cs_rank *rank = call->module->rank;
     bool has_experts = experts_of(call, view) > 1;
@@ -139,10 +140,12 @@ enum cs_status cs_load_narrowed_in_view(struct cs_load_call *call, const struct 
         bool owns = slot->kind == CS_PARAMETER && slot->param && slot->param->view.storage == view->storage &&
                     view->storage->kind == CS_STORAGE_MEMORY;
         if (!owns) continue;
+        cs_load_probe(call->module->rank->log, CS_LOAD_PROBE_narrowed_in_view);
         if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_VIEW_OFFSET_LOST))
             region.offset += view->offset - slot->param->view.offset;
         return tell_policy(call, slot->param, slot->name, true, true, &region);
     }
+    cs_load_probe(call->module->rank->log, CS_LOAD_PROBE_narrowed_plain_tensor);
     struct cs_param plain = {.name = call->param->name, .view = *view};
     return tell_policy(call, &plain, plain.name, false, false, &region);
 }

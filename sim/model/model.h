@@ -9,6 +9,7 @@
 #ifndef CS_MODEL_H
 #define CS_MODEL_H
 
+#include "sim/model/probes.h"
 #include "sim/mutant/mutant.h"
 #include "sim/padding/padding.h"
 
@@ -178,7 +179,12 @@ struct cs_log {
     struct cs_log_entry *entries;
     struct cs_arena *arena;
     int64_t bytes_moved; /* read + written by device work, tracing or not */
+    uint64_t *probes;    /* counters, CS_N_LOAD_PROBES of them; NULL: nobody counts */
 };
+
+static inline void cs_load_probe(struct cs_log *log, enum cs_load_probe probe) {
+    if (log->probes) log->probes[probe]++;
+}
 
 /* Notes an operation (a copy of `entry`); adds its bytes. Ignores out of memory: a log may end early. */
 void cs_log_note(struct cs_log *log, const struct cs_log_entry *entry);

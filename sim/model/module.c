@@ -114,5 +114,10 @@ enum cs_status cs_module_fill(struct cs_module *module) {
     struct cs_rank *rank = module->rank;
     if (!rank->policy->before_post_load || cs_rank_has_defect(rank, CS_DEFECT_NO_FILL)) return CS_OK;
     trace_fill(module);
-    return rank->policy->before_post_load(&module->padding, find_parameter, module, rank->device, rank->stats);
+    const struct cs_fill_stats before = *rank->stats;
+    CS_TRY(rank->policy->before_post_load(&module->padding, find_parameter, module, rank->device, rank->stats));
+    bool is_filled = rank->stats->calls > before.calls;
+    cs_load_probe(rank->log, is_filled ? CS_LOAD_PROBE_fill_of_padding : CS_LOAD_PROBE_fill_of_nothing);
+    if (rank->stats->skipped > before.skipped) cs_load_probe(rank->log, CS_LOAD_PROBE_fill_skips_parameter);
+    return CS_OK;
 }

@@ -53,7 +53,8 @@ static enum cs_status open_rank(struct cs_session *session, int index) {
 
 enum cs_status cs_session_open(struct cs_session *session, const struct cs_session_config *config) {
     *session = (struct cs_session){.config = *config};
-    session->log = (struct cs_log){.is_tracing = config->is_tracing, .arena = &session->arena};
+    session->log =
+        (struct cs_log){.is_tracing = config->is_tracing, .probes = config->probes, .arena = &session->arena};
     CS_TRY(cs_session_resolve(session));
     CS_TRY(cs_session_checkpoints(session));
     session->ranks = CS_NEW_ARRAY(&session->arena, struct cs_rank, session->model.n_ranks);
@@ -81,6 +82,7 @@ static bool next_slot(const struct cs_rank *rank, const struct cs_route *route, 
          *copy * sizes->experts_global + route->expert < n;) {
         *slot = cs_load_slot(rank->spec, route->row, (*copy)++ * sizes->experts_global + route->expert);
         if (*slot >= 0) return true;
+        cs_load_probe(rank->log, CS_LOAD_PROBE_expert_elsewhere);
     }
     return false;
 }

@@ -260,6 +260,7 @@ struct cs_session_config {
     uint64_t seed;                      /* of checkpoint contents and arrival orders */
     uint64_t garbage_seed;              /* of what undefined memory holds */
     bool is_tracing;
+    uint64_t *probes; /* counters of coverage, CS_N_LOAD_PROBES of them, or NULL */
     bool has_prefill; /* audit: parameters are created holding this byte, to see what depends on padding */
     uint8_t prefill;
     const char *only_module; /* build just this module, or NULL: all */

@@ -57,6 +57,7 @@ enum cs_status cs_session_sleep(struct cs_session *session, int level) {
     session->asleep = CS_NEW(&session->arena, struct cs_sleep);
     CS_REQUIRE(session->asleep, CS_NO_MEMORY, "out of memory for a sleeping server");
     session->asleep->level = level;
+    cs_load_probe(&session->log, level == 2 ? CS_LOAD_PROBE_slept_2 : CS_LOAD_PROBE_slept_1);
     for (size_t r = 0; level == 2 && r < session->n_ranks; r++) {
         session->log.rank = (int)r;
         CS_TRY(keep_buffers(session, &session->ranks[r]));

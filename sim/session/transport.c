@@ -133,6 +133,7 @@ enum cs_status cs_transport_next(struct cs_transport *transport) {
         transport->end = transport->arrivals->n;
         return CS_OK;
     }
+    cs_load_probe(&transport->session->log, CS_LOAD_PROBE_bucket_received);
     transport->end = end_of_bucket(transport, transport->first, &bytes);
     CS_TRY(take_buffer(transport, bytes));
     return fill_bucket(transport);

@@ -46,8 +46,9 @@ class Floors(unittest.TestCase):
         self.assertTrue(found[0].startswith("ref: 95.99 % of lines, the floor is 96 %"), found)
         self.assertTrue(found[1].startswith("ref: 70.00 % of branches, the floor is 71 %"), found)
 
-    def test_a_new_folder_needs_a_floor_and_a_dead_floor_goes(self):
-        self.assertIn("ref has no floor", self.problems({"ref": (100, 100)}, {})[0])
+    def test_a_new_folder_begins_with_the_least_and_a_dead_floor_goes(self):
+        self.assertEqual(self.problems({"sim/new": (92.0, 0.0)}, {}), [])
+        self.assertIn("sim/new: 91.99 % of lines, the floor is 92 %", self.problems({"sim/new": (91.99, 0.0)}, {})[0])
         self.assertIn("ref has a floor and no code", self.problems({}, {"ref": [92, 0]})[0])
 
     def test_no_floor_is_below_what_is_asked_for(self):

@@ -1,0 +1,162 @@
+/* Ways to hit a cell: a whole path through it, and the file that takes it. */
+#include "sim/coverage/internal.h"
+
+#include <string.h>
+
+/* ---- a path ---- */
+
+static uint64_t gain_of(const struct cs_coverage *coverage, const struct cs_cells *cells, const struct cs_way *path) {
+    uint64_t gain = 0;
+    for (size_t i = 0; i < cells->n_crosses; i++) {
+        const struct cs_cross *cross = &cells->crosses[i];
+        size_t cell = cs_cross_index(coverage->model, cross, path);
+        gain += cross->state[cell] == CS_PATH_VALID && !cross->hits[cell];
+    }
+    return gain;
+}
+
+struct attempt {
+    const struct cs_coverage_model *model;
+    struct cs_way path;
+    uint64_t key;
+};
+
+/* As the search of model.c, but values in an order that the key shuffles. */
+static bool extend(struct attempt *attempt, int axis, unsigned known) {
+    if (cs_rule_of(attempt->model, &attempt->path, known)) return false;
+    while (axis < CS_N_PATH_AXES && known >> axis & 1) axis++;
+    if (axis == CS_N_PATH_AXES) return true;
+    size_t n = attempt->model->axis[axis].n;
+    attempt->key = cs_mix64(attempt->key + 1);
+    size_t first =
+        axis == CS_PATH_device ? 0 : attempt->key % n; /* ref, if it need not be another: it is the fastest */
+    for (size_t v = 0; v < n; v++) {
+        attempt->path.value[axis] = (uint8_t)((first + v) % n);
+        if (extend(attempt, axis + 1, known | 1u << axis)) return true;
+    }
+    return false;
+}
+
+bool cs_coverage_complete(const struct cs_coverage *coverage, const struct cs_cells *cells, const struct cs_way *cell,
+                          uint64_t seed, struct cs_way *path) {
+    enum { TRIES = 24 };
+    uint64_t best = 0;
+    bool is_found = false;
+    for (uint64_t i = 0; i < TRIES; i++) {
+        struct attempt attempt = {coverage->model, *cell, cs_mix64(seed * TRIES + i)};
+        unsigned known = 0;
+        for (int a = 0; a < CS_N_PATH_AXES; a++) known |= cell->value[a] == CS_PATH_ANY ? 0 : 1u << a;
+        if (!extend(&attempt, 0, known)) return false;
+        uint64_t gain = cells ? gain_of(coverage, cells, &attempt.path) : 1;
+        if (is_found && gain <= best) continue;
+        is_found = true;
+        best = gain;
+        *path = attempt.path;
+    }
+    return is_found;
+}
+
+/* ---- a file ---- */
+
+/* What comes before the load, by the value of `before`. */
+static const char *const preludes[][2] = {
+    {"nothing", ""},
+    {"cold", "    s:cold_start \"A\"\n"},
+    {"meta", "    s:cold_start { driver = \"meta_build\", checkpoint = \"A\" }\n"},
+    {"dummy", "    s:cold_start { driver = \"dummy_start\" }\n"},
+    {"reloaded", "    s:cold_start \"C\"\n    s:reload { driver = \"layerwise\", checkpoint = \"A\" }\n"},
+    {"partial", "    s:cold_start \"A\"\n    s:reload { driver = \"layerwise\", checkpoint = \"C\", omit = { "
+                "\"*.layers.0.*\" } }\n"},
+    {"waiting",
+     "    s:cold_start \"A\"\n    s:reload { driver = \"layerwise\", checkpoint = \"C\", stop_after = 1 }\n"},
+    {"broken", "    s:cold_start \"A\"\n    s:reload { driver = \"direct\", checkpoint = \"C\", stop_after = 1 }\n"},
+    {"woken", "    s:cold_start \"A\"\n    s:sleep(2)\n    s:wake()\n"},
+};
+
+/* The switches of the load, by the value of `arrival`. */
+static const char *const switches[][2] = {
+    {"in_order", ""},
+    {"reversed", ", order = \"reversed\""},
+    {"shuffled", ", order = \"shuffled\""},
+    {"buckets", ", bucket = 4"},
+    {"pieces", ", pieces = 2"},
+    {"unknown", ", unknown = { \"nobody.knows.this\" }"},
+    {"duplicated", ", duplicate = { \"*\" }"},
+    {"partial", ", omit = { \"*.layers.1.*\" }"},
+    {"stopped", ", stop_after = 1"},
+};
+
+static const char *find(const char *const (*rows)[2], size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (cs_text_equal(rows[i][0], name)) return rows[i][1];
+    return NULL;
+}
+
+/* The method's usual loader, or the one that a scenario names so that the load can name another. */
+static const char *scenario_loader(const struct cs_coverage_model *model, const struct cs_way *path) {
+    const struct cs_method *method = cs_path_method(model, path);
+    const char *loader = cs_path_name(model, path, CS_PATH_loader);
+    bool is_other = cs_text_equal(cs_path_name(model, path, CS_PATH_arrival), "other_loader");
+    if (!is_other) return cs_text_equal(loader, "none") ? method->loaders[0] : loader;
+    return cs_text_equal(method->loaders[0], loader) ? method->loaders[1] : method->loaders[0];
+}
+
+static const char *ranks_of(const char *sharding) {
+    static const char *const ranks[][2] = {
+        {"tp1", "tp = 1"}, {"tp2", "tp = 2"}, {"tp3+", "tp = 4"}, {"ep2", "ep = 2"}, {"ep3+", "ep = 4"}};
+    return find(ranks, CS_COUNT(ranks), sharding);
+}
+
+/* 128 for each rank: whole blocks of every method. */
+static const char *size_of(const char *sharding) {
+    static const char *const sizes[][2] = {{"tp2", "256"}, {"tp3+", "512"}};
+    const char *size = find(sizes, CS_COUNT(sizes), sharding);
+    return size ? size : "128";
+}
+
+static const char *load_text(const struct cs_coverage_model *model, const struct cs_way *path, struct cs_arena *arena) {
+    const struct cs_driver *driver = cs_path_driver(model, path);
+    const char *arrival = cs_path_name(model, path, CS_PATH_arrival);
+    const char *more = find(switches, CS_COUNT(switches), arrival);
+    if (cs_text_equal(arrival, "other_loader"))
+        more = cs_arena_format(arena, ", loader = \"%s\"", cs_path_name(model, path, CS_PATH_loader));
+    return cs_arena_format(arena, "    s:%s { driver = \"%s\"%s%s }\n", driver->is_start ? "cold_start" : "reload",
+                           driver->name, driver->takes == CS_TAKES_NOTHING ? "" : ", checkpoint = \"B\"",
+                           more ? more : "");
+}
+
+/* After a start without weights there is nothing to judge until a load brings some. */
+static const char *after(const struct cs_coverage_model *model, const struct cs_way *path) {
+    bool is_dummy = cs_path_driver(model, path)->takes == CS_TAKES_NOTHING;
+    return is_dummy ? "    s:reload { driver = \"layerwise\", checkpoint = \"B\" }\n" : "";
+}
+
+char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *path, const char *name,
+                  struct cs_arena *arena) {
+    char cell[CS_CELL_TEXT];
+    const char *before = find(preludes, CS_COUNT(preludes), cs_path_name(model, path, CS_PATH_before));
+    return cs_arena_format(
+        arena,
+        "-- Takes one way of loading: %s.\n"
+        "-- It asks only that every device makes the same; expect more where it is known what must hold.\n"
+        "return cs.scenario {\n"
+        "  name = \"%s\",\n"
+        "  model = cs.model {\n"
+        "    name = \"small\", prefix = \"model.\", layers = 2, experts = 4, hidden = 128, intermediate = %s,\n"
+        "    modules = { cs.module {\n"
+        "      name = \"layers.{layer}.experts\", routed_experts = true, checkpoint = \"layers.{layer}.mlp.experts\",\n"
+        "    } },\n"
+        "  },\n"
+        "  method = \"%s\", backend = \"%s\", loader = \"%s\", %s,\n"
+        "  policies = { \"%s\" },\n"
+        "  run = function(s)\n"
+        "%s%s%s"
+        "    s:expect { device_differ = 0 }\n"
+        "  end,\n"
+        "}\n",
+        cs_cell_text(model, path, cell), name, size_of(cs_path_name(model, path, CS_PATH_sharding)),
+        cs_path_name(model, path, CS_PATH_method), cs_path_name(model, path, CS_PATH_backend),
+        scenario_loader(model, path), ranks_of(cs_path_name(model, path, CS_PATH_sharding)),
+        cs_path_name(model, path, CS_PATH_policy), before ? before : "", load_text(model, path, arena),
+        after(model, path));
+}
