@@ -15,9 +15,8 @@
     X("meta")        /* a server built on the meta device */                                                           \
     X("dummy")       /* random numbers instead of a checkpoint */                                                      \
     X("reloaded")    /* what a complete reload left */                                                                 \
-    X("partial")     /* a reload of which tensors were missing */                                                      \
+    X("partial")     /* a reload of which tensors were missing, or that was stopped */                                              \
     X("waiting")     /* a layerwise one that was stopped: modules are on meta until the rest comes */                  \
-    X("broken")      /* any other one that was stopped, by a driver that cannot go on */                               \
     X("woken")       /* memory that was given back in between */
 
 /* Ranks, and how weights are split over them. */
@@ -42,7 +41,6 @@
     X(ILLEGAL, "per_bucket arrival!=buckets",                          "the driver does something after each bucket: there must be some") \
     X(IGNORED, "start arrival=other_loader",                           "the same as a scenario that names this loader")   \
     X(ILLEGAL, "start arrival!=in_order",                              "a start takes every tensor in the file's order")  \
-    X(ILLEGAL, "before=broken",                                        "there is no rollback: the server must be restarted") \
     X(ILLEGAL, "driver=direct* before=meta",                           "there is no checkpoint layout to load into")      \
     X(ILLEGAL, "driver=direct* before=waiting",                        "parameters are on the meta device")               \
     X(ILLEGAL, "driver=raw_post_load* before=waiting",                 "post-load reads parameters that are on the meta device") \

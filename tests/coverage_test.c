@@ -54,7 +54,7 @@ static void states_of_cells_are_as_declared(void **state) {
         {"driver=kernel_format,arrival=shuffled", CS_PATH_ILLEGAL, "takes no checkpoint tensors"},
         {"loader=per_expert,driver=kernel_format", CS_PATH_IGNORED, "runs no loader"},
         {"driver=direct,before=meta", CS_PATH_ILLEGAL, "no checkpoint layout"},
-        {"policy=none,before=broken", CS_PATH_ILLEGAL, "restarted"},
+        {"driver=direct,before=waiting", CS_PATH_ILLEGAL, "on the meta device"},
         {"policy=none,device=gpu", CS_PATH_IGNORED, "no run on such a device"},
         {"policy=none,device=emu", CS_PATH_VALID, NULL},
         /* No rule names these two: no method has both. */
@@ -131,7 +131,7 @@ static void every_load_of_a_plan_is_a_path(void **state) {
         NULL,
         NULL,
         "driver=direct,before=woken,loader=gpt_oss_streamed,arrival=stopped",
-        "driver=kernel_format,before=broken,loader=none",
+        "driver=kernel_format,before=partial,loader=none",
     };
     struct cs_way way;
     for (size_t i = 0; i < 8; i++) {
@@ -183,7 +183,7 @@ static void an_accepted_illegal_load_is_a_fault(void **state) {
     (void)state;
     struct cs_seen_path seen = {
         .path = cell_of("loader=gpt_oss_combined,method=gpt_oss_mxfp4,backend=flashinfer_trtllm,driver=direct,"
-                        "before=broken,sharding=tp1,policy=none,arrival=in_order,device=ref"),
+                        "before=waiting,sharding=tp1,policy=none,arrival=in_order,device=ref"),
         .refused = 5,
         .scenario = "s"};
     const struct cs_seen_path *first;

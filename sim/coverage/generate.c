@@ -69,7 +69,6 @@ static const char *const preludes[][2] = {
                 "\"*.layers.0.*\" } }\n"},
     {"waiting",
      "    s:cold_start \"A\"\n    s:reload { driver = \"layerwise\", checkpoint = \"C\", stop_after = 1 }\n"},
-    {"broken", "    s:cold_start \"A\"\n    s:reload { driver = \"direct\", checkpoint = \"C\", stop_after = 1 }\n"},
     {"woken", "    s:cold_start \"A\"\n    s:sleep(2)\n    s:wake()\n"},
 };
 

@@ -37,7 +37,7 @@ static const char *arrival_of(const struct cs_scenario *scenario, const struct c
 static const char *left_by(const struct cs_driver *driver, const struct cs_op *op) {
     if (!op->is_stopped) return "partial";
     bool waits = driver->begin == cs_driver_by_name("layerwise")->begin;
-    return waits ? "waiting" : driver->is_fragile ? "broken" : "partial";
+    return waits ? "waiting" : "partial";
 }
 
 /* What the operations before `op` left. */
