@@ -37,8 +37,9 @@ static enum cs_status name_scenarios(const struct cs_coverage *coverage, struct 
     return CS_OK;
 }
 
+/* Behind the number of hits. */
 static bool has(const json_t *array, uint32_t number) {
-    for (size_t i = 0; i < json_array_size(array); i++)
+    for (size_t i = 1; i < json_array_size(array); i++)
         if (json_integer_value(json_array_get(array, i)) == number) return true;
     return false;
 }
