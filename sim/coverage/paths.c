@@ -55,35 +55,47 @@ static const char *before_of(const struct cs_scenario *scenario, size_t op) {
     return before;
 }
 
-bool cs_coverage_path(const struct cs_coverage_model *model, const struct cs_scenario *scenario, size_t index,
-                      const char *policy, const char *device, struct cs_way *path) {
+static bool set_value(const struct cs_coverage_model *model, enum cs_path_axis axis, const char *name,
+                      struct cs_way *way) {
+    int value = cs_path_value(model, axis, name);
+    way->value[axis] = (uint8_t)value;
+    return value >= 0;
+}
+
+/* What all loads of a run have in common. False: no registry knows its method, or there is none. */
+static bool run_of(const struct cs_coverage_model *model, const struct cs_scenario *scenario, const char *policy,
+                   const char *device, struct cs_way *way) {
+    bool is_own = scenario->own_method || scenario->own_backend;
+    const struct cs_method *method = scenario->method && !is_own ? cs_method_by_name(scenario->method) : NULL;
+    const struct cs_backend *backend = method ? cs_backend_by_name(method, scenario->backend) : NULL;
+    return backend && set_value(model, CS_PATH_method, method->name, way) &&
+           set_value(model, CS_PATH_backend, backend->name, way) &&
+           set_value(model, CS_PATH_sharding, sharding_of(scenario), way) &&
+           set_value(model, CS_PATH_policy, policy, way) && set_value(model, CS_PATH_device, device, way);
+}
+
+/* The rest of the way that operation `index` takes; false: it is no load. */
+static bool load_of(const struct cs_coverage_model *model, const struct cs_scenario *scenario, size_t index,
+                    struct cs_way *way) {
     const struct cs_op *op = &scenario->ops[index];
     bool is_load = op->kind == CS_OP_COLD_START || op->kind == CS_OP_RELOAD;
-    bool is_own = scenario->own_method || scenario->own_backend || op->own_loader; /* no registry knows them */
-    if (!is_load || !scenario->method || is_own) return false;
+    if (!is_load || op->own_loader) return false;
     const struct cs_driver *driver = cs_driver_by_name(op->driver);
-    const struct cs_method *method = cs_method_by_name(scenario->method);
-    if (!method || !cs_backend_by_name(method, scenario->backend)) return false;
-    const char *usual = scenario->loader ? scenario->loader : method->loaders[0];
-    const char *const names[CS_N_PATH_AXES] = {
-        [CS_PATH_loader] = driver->takes != CS_TAKES_CHECKPOINT ? "none"
-                           : op->loader                         ? op->loader
-                                                                : usual,
-        [CS_PATH_method] = scenario->method,
-        [CS_PATH_backend] = cs_backend_by_name(method, scenario->backend)->name,
-        [CS_PATH_driver] = op->driver,
-        [CS_PATH_before] = before_of(scenario, index),
-        [CS_PATH_sharding] = sharding_of(scenario),
-        [CS_PATH_policy] = policy,
-        [CS_PATH_arrival] = arrival_of(scenario, op, usual),
-        [CS_PATH_device] = device,
-    };
-    for (int a = 0; a < CS_N_PATH_AXES; a++) {
-        int value = cs_path_value(model, (enum cs_path_axis)a, names[a]);
-        if (value < 0) return false;
-        path->value[a] = (uint8_t)value;
-    }
-    return true;
+    const char *usual = scenario->loader ? scenario->loader : cs_path_method(model, way)->loaders[0];
+    bool has_none = driver->takes != CS_TAKES_CHECKPOINT;
+    return set_value(model, CS_PATH_loader,
+                     has_none     ? "none"
+                     : op->loader ? op->loader
+                                  : usual,
+                     way) &&
+           set_value(model, CS_PATH_driver, op->driver, way) &&
+           set_value(model, CS_PATH_before, before_of(scenario, index), way) &&
+           set_value(model, CS_PATH_arrival, arrival_of(scenario, op, usual), way);
+}
+
+bool cs_coverage_path(const struct cs_coverage_model *model, const struct cs_scenario *scenario, size_t index,
+                      const char *policy, const char *device, struct cs_way *path) {
+    return run_of(model, scenario, policy, device, path) && load_of(model, scenario, index, path);
 }
 
 /* ---- tables ---- */
@@ -186,18 +198,19 @@ enum cs_status cs_coverage_note(struct cs_coverage *coverage, const struct cs_sc
     if (verdict->status == CS_SKIPPED) return CS_OK;
     coverage->n_runs++;
     for (int i = 0; i < CS_N_LOAD_PROBES; i++) coverage->probes[i] += (int64_t)verdict->probes[i];
+    struct cs_way run;
+    if (!run_of(coverage->model, scenario, verdict->policy, verdict->device, &run)) return CS_OK;
     int64_t n_loads = 0;
     for (size_t i = 0; i < scenario->n_ops; i++) {
         const struct cs_op *op = &scenario->ops[i];
         if (op->kind != CS_OP_COLD_START && op->kind != CS_OP_RELOAD) continue;
         if (n_loads++ == verdict->n_accepted + verdict->n_refused) break;
-        struct cs_seen_path seen = {.scenario = scenario->name};
+        struct cs_seen_path seen = {.path = run, .scenario = scenario->name};
         seen.accepted = n_loads <= verdict->n_accepted;
         seen.refused = !seen.accepted;
-        if (cs_coverage_path(coverage->model, scenario, i, verdict->policy, verdict->device, &seen.path))
-            CS_TRY(cs_coverage_add(coverage, &seen));
+        if (load_of(coverage->model, scenario, i, &seen.path)) CS_TRY(cs_coverage_add(coverage, &seen));
     }
     char text[SEQUENCE_TEXT];
     sequence_of(scenario, verdict, text);
-    return *text && scenario->method ? cs_coverage_add_sequence(coverage, text, 1) : CS_OK;
+    return *text ? cs_coverage_add_sequence(coverage, text, 1) : CS_OK;
 }
