@@ -392,7 +392,7 @@ static void the_program_takes_what_it_is_asked_for(void **state) {
     assert_says(outcome.out, "hit     loader=gpt_oss_combined,method=gpt_oss_mxfp4");
     assert_says(outcome.out, "1 runs, 2 ways of loading\n");
     assert_says(outcome.out, "never: slept_2");
-    coldstart("coverage a.json a.json --check");
+    coldstart("coverage a.json a.json --check pairs");
     assert_int_equal(outcome.status, 1);
     assert_says(outcome.out, "2 runs, 2 ways of loading\n");
     coldstart("coverage diff a.json a.json");
@@ -418,6 +418,8 @@ static void mistakes_of_the_command_line_are_named(void **state) {
     assert_refused("coverage none.json", 2, "none.json");
     assert_refused("coverage diff a.json", 2, "two coverage files");
     assert_refused("coverage --next 0", 2, "--next wants a number from 1 to");
+    assert_refused("coverage --next pears", 2, "\"pairs\" or \"all\", found \"pears\"");
+    assert_refused("coverage --next 1 --check some", 2, "unknown --check \"some\"");
     assert_refused("coverage --hit driver=direct,before=nothing", 2, "illegal: a reload needs a running server");
     assert_refused("coverage --hit driver=direct --seed x", 2, "seed");
 }

@@ -11,12 +11,12 @@
 
 /* clang-format off */
 const struct cs_option cs_coverage_options[] = {
-    {"next", 0, "N", false, "take N ways of loading, those that hit most of what was never hit"},
+    {"next", 0, "N|pairs|all", false, "take N ways of loading, those that hit most of what was never hit; or until every pair, or triple too, is hit"},
     {"hit", 0, "CELL", true, "take a way of loading with these values: driver=direct,policy=none"},
     {"lua", 0, NULL, false, "with --hit: print the file instead of running it"},
     {"output-dir", 0, "DIR", false, "keep the files that --next and --hit make, in this folder"},
     {"seed", 0, "N", false, "seed of what --next and --hit choose (default: 1)"},
-    {"check", 0, NULL, false, "exit status 1 when too few cells are hit, or an illegal load was accepted"},
+    {"check", 0, "pairs|all", false, "exit status 1 when too few pairs, or triples too, are hit, or an illegal load was accepted"},
     {"json", 0, "FILE", false, "write all of it joined, to be read again"},
     {"markdown", 0, "FILE", false, "write the support matrix: method, back end, driver"},
     {"html", 0, "FILE", false, "write one page that needs nothing else"},
@@ -146,13 +146,14 @@ static enum cs_status hit(struct tour *tour, const char *text) {
 }
 
 struct next {
+    int n_kinds;
     struct cs_cells cells[2];  /* pairs, then triples */
     size_t cross[2], index[2]; /* how far each was looked through */
 };
 
 /* The next cell that was never hit: pairs first. */
 static bool find_never(const struct tour *tour, struct next *next, struct cs_way *cell) {
-    for (int kind = 0; kind < 2; kind++)
+    for (int kind = 0; kind < next->n_kinds; kind++)
         for (; next->cross[kind] < next->cells[kind].n_crosses; next->cross[kind]++, next->index[kind] = 0) {
             const struct cs_cross *cross = &next->cells[kind].crosses[next->cross[kind]];
             for (; next->index[kind] < cross->n_cells; next->index[kind]++) {
@@ -174,8 +175,8 @@ static void mark(const struct tour *tour, struct next *next, size_t first_path) 
             }
 }
 
-static enum cs_status take_next(struct tour *tour, size_t n) {
-    struct next next = {0};
+static enum cs_status take_next(struct tour *tour, size_t n, int n_kinds) {
+    struct next next = {.n_kinds = n_kinds};
     struct cs_way cell;
     CS_TRY(cs_cells_count(&tour->coverage, 2, &tour->arena, &next.cells[0]));
     CS_TRY(cs_cells_count(&tour->coverage, 3, &tour->arena, &next.cells[1]));
@@ -194,11 +195,13 @@ static enum cs_status take_wanted(struct tour *tour) {
         if (cs_text_equal(tour->options.given[i].option->name, "hit")) CS_TRY(hit(tour, tour->options.given[i].value));
     const char *next = cs_options_value(&tour->options, "next");
     if (!next) return CS_OK;
+    bool is_pairs = cs_text_equal(next, "pairs");
+    if (is_pairs || cs_text_equal(next, "all")) return take_next(tour, MOST_NEXT, is_pairs ? 1 : 2);
     char *end;
     unsigned long n = strtoul(next, &end, 10);
     CS_REQUIRE(*next && !*end && n >= 1 && n <= MOST_NEXT, CS_BAD_USAGE,
-               "--next wants a number from 1 to %d, found \"%s\"", MOST_NEXT, next);
-    return take_next(tour, n);
+               "--next wants a number from 1 to %d, \"pairs\" or \"all\", found \"%s\"", MOST_NEXT, next);
+    return take_next(tour, n, 2);
 }
 
 /* ---- reports ---- */
@@ -248,7 +251,9 @@ static int report(struct tour *tour) {
     bool answer = true;
     enum cs_status status = write_reports(tour);
     if (status == CS_OK) status = cs_coverage_text(stdout, &tour->coverage);
-    if (status == CS_OK && cs_options_value(&tour->options, "check")) status = cs_coverage_is_enough(&tour->coverage, &answer);
+    const char *check = cs_options_value(&tour->options, "check");
+    if (status == CS_OK && check)
+        status = cs_coverage_is_enough(&tour->coverage, cs_text_equal(check, "pairs"), &answer);
     if (status != CS_OK) return cs_cli_fail(status);
     return answer && !tour->n_missed ? CS_EXIT_PASSED : CS_EXIT_FAILED;
 }
@@ -280,6 +285,9 @@ static int join(struct tour *tour) {
     for (size_t i = 0; status == CS_OK && i < tour->options.n_words; i++)
         status = cs_coverage_read(tour->options.words[i], &tour->coverage);
     note_devices(tour);
+    const char *check = cs_options_value(&tour->options, "check"), *const known[] = {"all", "pairs"};
+    if (status == CS_OK && check && !cs_text_equal(check, "all") && !cs_text_equal(check, "pairs"))
+        status = cs_cli_unknown("--check", check, known, CS_COUNT(known));
     if (status == CS_OK) status = take_wanted(tour);
     if (tour->is_temporary) rmdir(tour->folder);
     if (status != CS_OK) return cs_cli_fail(status);

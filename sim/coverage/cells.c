@@ -114,14 +114,14 @@ int64_t cs_coverage_faults(const struct cs_coverage *coverage, const struct cs_s
     return n;
 }
 
-enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, bool *answer) {
+enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, bool only_pairs, bool *answer) {
     struct cs_arena arena = {0};
     struct cs_cells pairs, triples;
     const struct cs_seen_path *fault;
     enum cs_status status = cs_cells_count(coverage, 2, &arena, &pairs);
     if (status == CS_OK) status = cs_cells_count(coverage, 3, &arena, &triples);
     *answer = status == CS_OK && 100.0 * (double)pairs.n_hit >= CS_COVERAGE_LEAST_PAIRS * (double)pairs.n_valid &&
-              100.0 * (double)triples.n_hit >= CS_COVERAGE_LEAST_TRIPLES * (double)triples.n_valid &&
+              (only_pairs || 100.0 * (double)triples.n_hit >= CS_COVERAGE_LEAST_TRIPLES * (double)triples.n_valid) &&
               cs_coverage_faults(coverage, &fault) == 0;
     cs_arena_release(&arena);
     return status;

@@ -149,8 +149,8 @@ size_t cs_cross_index(const struct cs_coverage_model *model, const struct cs_cro
 /* Illegal paths that were accepted; `first` of them. */
 int64_t cs_coverage_faults(const struct cs_coverage *coverage, const struct cs_seen_path **first);
 
-/* Whether as many pairs and triples are hit as coverage/model.h asks for, and no illegal load was accepted. */
-enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, bool *answer);
+/* Whether as many pairs, and triples too, are hit as coverage/model.h asks for, and no illegal load was accepted. */
+enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, bool only_pairs, bool *answer);
 
 /* Orders of `n` operations: how many are possible, and which of them some run had, not necessarily side by side. */
 struct cs_orders {
