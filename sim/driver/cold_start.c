@@ -2,9 +2,21 @@
  * then given a finished server's tensors (weight cache); and one that starts with random numbers. */
 #include "sim/driver/drivers.h"
 
+/* Mutant: a rank's share must be whole blocks of the scales, as long as nobody pads it. */
+static enum cs_status refuse_partial_blocks(const struct cs_rank *rank) {
+    const struct cs_sizes *sizes = &rank->spec->sizes;
+    int64_t block = sizes->block[0] > 0 ? sizes->block[0] : 128;
+    CS_REQUIRE(sizes->intermediate_full / sizes->tp % block == 0, CS_REFUSED,
+               "rank %d: %" PRId64 " rows of an expert are not whole blocks of %" PRId64 ": start %" PRId64
+               " + length 1 exceeds the scales (defect partial_block_refused)",
+               rank->index, sizes->intermediate_full / sizes->tp, block, sizes->intermediate_full / block);
+    return CS_OK;
+}
+
 static enum cs_status begin(struct cs_rank *rank) {
     rank->allocator.phase = CS_PHASE_COLD;
     rank->mark_roots = cs_drivers_mark_roots;
+    if (cs_rank_has_defect(rank, CS_DEFECT_PARTIAL_BLOCK_REFUSED)) CS_TRY(refuse_partial_blocks(rank));
     for (size_t m = 0; m < rank->n_modules; m++)
         CS_TRY(cs_module_create(rank, &rank->modules[m], &rank->spec->modules[m], false));
     return CS_OK;

@@ -116,8 +116,12 @@ static int64_t padded_start(const struct cs_rank_spec *rank, int64_t start, int6
 
 /* per = size // tp: what does not divide is dropped, silently. */
 static enum cs_status take_share(const struct cs_load_call *call, struct cs_view *source) {
-    if (call->row->shard_dim < 0) return CS_OK;
     const struct cs_rank_spec *rank = call->module->rank->spec;
+    bool is_narrowed = call->module->rank->allocator.phase == CS_PHASE_RELOAD && source->ndim > 1 &&
+                       cs_rank_has_defect(call->module->rank, CS_DEFECT_REPLICATED_IS_SHARDED);
+    if (call->row->shard_dim < 0 && is_narrowed)
+        return cs_view_narrow(source, 1, rank->tp_rank * source->shape[1], source->shape[1]);
+    if (call->row->shard_dim < 0) return CS_OK;
     int dim = call->row->shard_dim + 1;
     int64_t size = source->shape[dim], per = size / rank->sizes.tp, start = per * rank->tp_rank;
     if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_PARTIAL_BLOCK_SCALE_LOST))

@@ -205,11 +205,23 @@ static enum cs_status run_once(struct cs_module *module) {
     return cs_steps_run(&run, backend->steps, backend->n_steps ? *backend->n_steps : 0);
 }
 
+/* With a fault of the release switched off. */
+static enum cs_status run_and_keep(struct cs_module *module) {
+    size_t n = module->n_sides;
+    struct cs_side *before = CS_NEW_ARRAY(module->rank->arena, struct cs_side, n + 1);
+    CS_REQUIRE(before, CS_NO_MEMORY, "out of memory for the side tensors of %s", module->spec->name);
+    if (n) memcpy(before, module->sides, n * sizeof *before);
+    CS_TRY(run_once(module));
+    return cs_sides_keep(module, before, n);
+}
+
 enum cs_status cs_post_load(struct cs_module *module) {
     if (module->spec->is_attention) return cs_kv_post_load(module);
     const struct cs_rank *rank = module->rank;
     bool is_mutant = rank->defects && rank->allocator.phase == CS_PHASE_RELOAD;
     if (is_mutant && cs_rank_has_defect(rank, CS_DEFECT_NO_POST_LOAD)) return CS_OK;
+    if (rank->allocator.phase == CS_PHASE_RELOAD && !cs_rank_has_defect(rank, CS_DEFECT_SIDE_TENSORS_REBUILT))
+        return run_and_keep(module);
     CS_TRY(run_once(module));
     return is_mutant && cs_rank_has_defect(rank, CS_DEFECT_POST_LOAD_TWICE) ? run_once(module) : CS_OK;
 }

@@ -16,6 +16,10 @@ enum cs_status cs_steps_set(struct cs_post_load *run, const char *name, const st
 struct cs_side *cs_steps_kept(const struct cs_post_load *run, const struct cs_step *step);
 enum cs_status cs_steps_hold(struct cs_post_load *run, const struct cs_step *step, struct cs_param *param);
 cs_step_function cs_step_derive;
+
+/* keep_sides.c: `before` is what the module held until this post-load. */
+enum cs_status cs_sides_keep(struct cs_module *module, const struct cs_side *before, size_t n_before);
+
 /* step_relayout.c */
 cs_step_function cs_step_relayout;
 /* step_bytes.c */

@@ -23,6 +23,7 @@
     X(COUNTED_TWICE, "counted_twice", OFF, "L6", "vllm#44814; prime-rl#2714; F10", "bytes", "a loader's copy is counted twice: the layer is processed before it is complete") \
     X(DIMENSIONS_CONFUSED, "dimensions_confused", OFF, "P7", "", "bytes", "where one dimension is narrowed, the padding is recorded along the other") \
     X(DUPLICATES_COUNT, "duplicates_count", STANDING, "L7", "F4; vllm#48312", "bytes", "a tensor that comes twice counts twice: the layer is processed before it is complete") \
+    X(EXPERTS_OF_RANK_0, "experts_of_rank_0", OFF, "T", "vllm#27025; vllm#28715; vllm#46441; vllm#51130", "undetermined", "start and end of a rank's experts are mixed up: ranks other than 0 load none") \
     X(FILL_AFTER_POST_LOAD, "fill_after_post_load", OFF, "P6", "", "bytes", "padding is filled after post-load, in the layout that it had before") \
     X(FILL_ONLINE_AGAIN, "fill_online_again", OFF, "P6", "", "values", "a module that was processed while loading is filled again at the end") \
     X(FILL_TWICE, "fill_twice", OFF, "P6", "", "values", "padding is filled once more after post-load") \
@@ -46,6 +47,7 @@
     X(NO_POST_LOAD, "no_post_load", OFF, "L3", "", "bytes", "a reload runs no post-load") \
     X(OVER_COUNTED, "over_counted", STANDING, "L6", "F10; F11", "bytes", "elements that two calls write count twice: the layer is processed before it is complete") \
     X(OVERLAP_NOT_CLONED, "overlap_not_cloned", OFF, "S9", "", "bytes", "a result that overlaps its place is put back without a clone") \
+    X(PARTIAL_BLOCK_REFUSED, "partial_block_refused", OFF, "P9", "vllm#39046; vllm#44763; vllm#54178; ROCm/ATOM#442", "refusal", "a rank's share that is not whole blocks of scales cannot be loaded") \
     X(PARTIAL_BLOCK_SCALE_LOST, "partial_block_scale_lost", STANDING, "P9", "F16; trtllm#6722", "reference", "weights are split by elements, scales by whole blocks: a rank's last scale is lost") \
     X(PENDING_CALLS_SURVIVE, "pending_calls_survive", STANDING, "X", "F5", "bytes", "calls of an aborted reload are replayed before the next one's") \
     X(PERSISTENT_BUFFERS_OVERWRITTEN, "persistent_buffers_overwritten", STANDING, "R1", "F7", "bytes", "a persistent buffer that nobody loads is overwritten with garbage") \
@@ -53,6 +55,7 @@
     X(POST_LOAD_TWICE, "post_load_twice", OFF, "L4", "sglang#28963; vllm#48284", "bytes", "a reload runs post-load twice") \
     X(PUT_BACK_SKIPPED, "put_back_skipped", OFF, "S8", "", "address", "a direct reload leaves its results where post-load made them") \
     X(RECORDS_KEPT, "records_kept", OFF, "P5", "", "bytes", "records of earlier loads stay beside those of the latest (R2.3)") \
+    X(REPLICATED_IS_SHARDED, "replicated_is_sharded", OFF, "T", "vllm#48025", "refusal", "a parameter that every rank has whole is narrowed by the rank on the second load") \
     X(ROWS_UNMARKED, "rows_unmarked", OFF, "P7", "", "bytes", "loaders record the columns that they narrow away, and no rows") \
     X(SCALE_NOT_RELAID, "scale_not_relaid", OFF, "V4", "verl#7519", "bytes", "a reload leaves the scales in the layout of the checkpoint") \
     X(SCALES_MUST_AGREE, "scales_must_agree", STANDING, "L3", "F12", "refusal", "input scales of gate and up are compared while counting, where there is nothing to read") \

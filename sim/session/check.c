@@ -285,6 +285,17 @@ static enum cs_status check_toy_call(const struct cs_scenario *scenario, const s
     return CS_OK;
 }
 
+/* A parameter of the toy, or a value that an earlier step made, or this one makes. */
+static bool is_value(const struct cs_model_config *model, size_t step, const char *name) {
+    for (size_t i = 0; i <= step; i++) {
+        enum cs_step_kind kind = model->toy_steps[i].kind;
+        bool makes = kind == CS_STEP_CONSTANT || kind == CS_STEP_SELECT || kind == CS_STEP_TAKE ||
+                     kind == CS_STEP_MAP || kind == CS_STEP_MAXIMUM;
+        if (makes && (i == step || cs_text_equal(model->toy_steps[i].param, name))) return true;
+    }
+    return toy_param(model, name) != NULL;
+}
+
 static enum cs_status check_toy(const struct cs_scenario *scenario) {
     const struct cs_model_config *model = &scenario->model;
     for (size_t l = 0; l < model->n_toy_loads; l++)
@@ -292,7 +303,7 @@ static enum cs_status check_toy(const struct cs_scenario *scenario) {
             CS_TRY(check_toy_call(scenario, &model->toy_loads[l].calls[c]));
     for (size_t i = 0; i < model->n_toy_steps; i++) {
         const struct cs_step *step = &model->toy_steps[i];
-        CS_REQUIRE(step->kind == CS_STEP_CONSTANT || toy_param(model, step->param), CS_BAD_SCRIPT,
+        CS_REQUIRE(is_value(model, i, step->param), CS_BAD_SCRIPT,
                    "%s:%d: post_load step %zu: the toy has no parameter \"%s\"", scenario->file, scenario->line, i + 1,
                    step->param);
         for (size_t c = 0; c < CS_CHAIN && step->chain[c]; c++)

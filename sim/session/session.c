@@ -81,6 +81,8 @@ static bool next_slot(const struct cs_rank *rank, const struct cs_route *route, 
     for (int64_t n = sizes->experts_global + sizes->experts_redundant;
          *copy * sizes->experts_global + route->expert < n;) {
         *slot = cs_load_slot(rank->spec, route->row, (*copy)++ * sizes->experts_global + route->expert);
+        bool is_lost = rank->spec->ep_rank > 0 && cs_rank_has_defect(rank, CS_DEFECT_EXPERTS_OF_RANK_0);
+        if (is_lost) *slot = -1;
         if (*slot >= 0) return true;
         cs_load_probe(rank->log, CS_LOAD_PROBE_expert_elsewhere);
     }
