@@ -448,12 +448,30 @@ static void ordinary_string_work_is_allowed(void **state) {
 
 #define ROW(test) cmocka_unit_test_setup_teardown(test, NULL, release_arena)
 
+static void a_file_may_return_a_list(void **state) {
+    (void)state;
+    static const char one[] = "local function one(name) return cs.scenario { name = name, model = cs.toy { params = { { name = 'p', "
+                              "shape = 8, dtype = 'f32' } }, loads = {} }, run = function() end } end ";
+    struct cs_script_list list;
+    struct cs_scenario first;
+    script_write("s.lua", "");
+    first = script_parse_good((char[sizeof one + 64]){0}[0] ? "" : cs_arena_format(&arena, "%sreturn { one 'a', one 'b' }", one), &arena);
+    assert_string_equal(first.name, "a");
+    assert_int_equal(cs_script_parse_all("s.lua", NULL, 0, &arena, &list), CS_OK);
+    assert_int_equal(list.n, 2);
+    assert_string_equal(list.items[1].name, "b");
+    script_write("s.lua", cs_arena_format(&arena, "%sreturn { one 'a', one 'a' }", one));
+    assert_int_equal(cs_script_parse_all("s.lua", NULL, 0, &arena, &list), CS_BAD_SCRIPT);
+    assert_string_equal(cs_error_text(), "s.lua: the file returned two scenarios of the name \"a\"");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         ROW(every_field_of_a_scenario_lands),
         ROW(what_is_not_said_has_its_default),
         ROW(an_allocator_is_described_in_words),
         ROW(a_plan_is_what_run_does),
+        ROW(a_file_may_return_a_list),
         ROW(an_expectation_is_equal_refused_or_counts),
         ROW(every_count_can_be_expected),
         ROW(an_expectation_may_differ_by_policy),

@@ -18,6 +18,7 @@ const struct cs_channel cs_channels[] = {
     {"duplicate",    "accounting: consumed twice",                              COUNT(duplicate)},
     {"excess",       "accounting: no loader consumed it",                       COUNT(excess)},
     {"source",       "checkpoint tensors in the sender's memory",               COUNT(source_differ)},
+    {"memory",       "bytes that buffered loader calls hold",                   COUNT(buffered_bytes)},
     {"fill",         "calls, regions and bytes of fills",                       COUNT(fill_calls) | COUNT(fill_regions) | COUNT(fill_bytes) | COUNT(fill_skipped)},
     {"warnings",     "padded writes that nobody could record",                  COUNT(warnings)},
     {"refusal",      "loads that fail, or should",                              CS_SEEN_BIT(CS_SEEN_REFUSAL)},

@@ -6,6 +6,7 @@
 
 /* clang-format off */
 #define CS_DEFECTS(X) \
+    X(ABSENT_BIASES_COUNT, "absent_biases_count", STANDING, "P11", "F25", "memory", "biases that a checkpoint does not have are created and counted: their layers wait for the end") \
     X(BARE_COPIES_LOST, "bare_copies_lost", STANDING, "L10", "F13; vllm#57795; vllm#57806; ascend#16958", "bytes", "a copy that bypasses the wrapped loader writes to the meta tensor and is lost") \
     X(BIAS_ON_EVERY_RANK, "bias_on_every_rank", OFF, "T", "", "reference", "row-parallel bias: every rank adds it, not rank 0 alone") \
     X(BLOCK_LOADER_FILLS, "block_loader_fills", OFF, "P6", "F21", "excuse", "the block-aligned FP8 loader fills what it will not write (R4.12)") \

@@ -148,7 +148,12 @@ static enum cs_status send(struct flow *flow, size_t index) {
 
 /* As many as all tensors of the load's form make, sent or not. */
 static void want_calls(struct cs_rank *rank, const struct cs_route_set *set) {
-    for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].n_wanted_calls = 0;
+    for (size_t m = 0; m < rank->n_modules; m++) {
+        rank->modules[m].n_wanted_calls = 0;
+        rank->modules[m].has_biases = false;
+    }
+    for (size_t i = 0; set && i < set->routes.n; i++)
+        rank->modules[set->routes.items[i].module].has_biases |= cs_text_matches("*bias", set->routes.items[i].param);
     for (size_t i = 0; set && i < set->routes.n; i++)
         for (int64_t copy = 0, slot; next_slot(rank, &set->routes.items[i], &copy, &slot);)
             rank->modules[set->routes.items[i].module].n_wanted_calls++;
