@@ -9,6 +9,7 @@ const struct cs_channel cs_channels[] = {
     {"values",       "elements that a toy's scenario spells out",               CS_SEEN_BIT(CS_SEEN_VALUES)},
     {"lucky",        "the same run over other garbage",                         COUNT(params_lucky)},
     {"address",      "addresses of parameters and buffers",                     COUNT(params_moved)},
+    {"graph",        "replays of captured graphs, outputs poisoned first",       COUNT(graph_differ)},
     {"side_moved",   "addresses of side tensors",                               COUNT(side_moved)},
     {"side_extra",   "side tensors that are orphan copies",                     COUNT(side_extra)},
     {"side_missing", "side tensors that are gone",                              COUNT(side_missing)},
