@@ -1,6 +1,7 @@
 #include "sim/tensor/tensor.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct {
     const char *name, *safetensors;
@@ -75,12 +76,40 @@ static const struct float_format float_formats[CS_N_DTYPES] = {
     [CS_F64] = {52, 1023, UINT64_C(0x7FEFFFFFFFFFFFFF), UINT64_C(0x7FF0000000000000), UINT64_C(0x7FF8000000000000)},
 };
 
+/* 2^n, of a normal number. The library's functions do far more, and millions of elements come through here. */
+static double power_of_two(int n) {
+    uint64_t bits = (uint64_t)(n + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+static int exponent_of(double magnitude) {
+    uint64_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    int exponent = (int)(bits >> 52);
+    return exponent ? exponent - 1023 : ilogb(magnitude);
+}
+
+/* magnitude * 2^n: exact where it is normal; too small to be anything but 0 where it is not. f64 reaches beyond. */
+static double scale(const struct float_format *format, double magnitude, int n) {
+    return format->mantissa == 52 ? ldexp(magnitude, n) : magnitude * power_of_two(n);
+}
+
+/* To the nearest whole number below 2^52, even in the middle: what the sum of the two has no bits for is rounded away.
+ */
+static double round_to_whole(double magnitude) {
+    const double first_without_fraction = 0x1p52;
+    return magnitude >= first_without_fraction ? magnitude
+                                               : magnitude + first_without_fraction - first_without_fraction;
+}
+
 /* Bits of a finite magnitude, rounded to nearest even in units of the last place at its exponent. */
 static uint64_t round_magnitude(const struct float_format *format, double magnitude) {
     if (magnitude == 0) return 0;
-    int exponent = ilogb(magnitude), lowest = 1 - format->bias;
+    int exponent = exponent_of(magnitude), lowest = 1 - format->bias;
     int step = (exponent > lowest ? exponent : lowest) - format->mantissa;
-    uint64_t units = (uint64_t)nearbyint(ldexp(magnitude, -step));
+    uint64_t units = (uint64_t)round_to_whole(scale(format, magnitude, -step));
     if (exponent < lowest) return units; /* subnormal; a carry makes the smallest normal number */
     uint64_t hidden = UINT64_C(1) << format->mantissa;
     /* A carry out of the mantissa raises the exponent by itself. */
@@ -108,9 +137,9 @@ static double decode_float(enum cs_dtype dtype, uint64_t bits) {
     if (magnitude > format->largest)
         value = magnitude == format->beyond ? INFINITY : NAN;
     else if (exponent == 0)
-        value = ldexp(value, 1 - format->bias - format->mantissa);
+        value = scale(format, value, 1 - format->bias - format->mantissa);
     else
-        value = ldexp(value + (double)hidden, exponent - format->bias - format->mantissa);
+        value = scale(format, value + (double)hidden, exponent - format->bias - format->mantissa);
     return bits & sign ? -value : value;
 }
 
