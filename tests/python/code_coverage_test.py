@@ -53,12 +53,12 @@ class Floors(unittest.TestCase):
 
     def test_no_floor_is_below_what_is_asked_for(self):
         found = self.problems({"sim/padding": (100.0, 100.0)}, {"sim/padding": [98, 89]})
-        self.assertEqual(found, ["coverage/floors.json: sim/padding is [98, 89], at least [98, 90] is asked for"])
+        self.assertEqual(found, ["coverage/line_floors.json: sim/padding is [98, 89], at least [98, 90] is asked for"])
 
     def test_a_lowered_floor_is_named_with_the_commit_that_had_more(self):
         earlier = [("abc", {"ref": [92, 0], "gone": [99, 99]}), ("def", {"ref": [93, 0]})]
         found = list(coverage.lowered({"ref": [92, 0]}, earlier))
-        self.assertEqual(found, ["coverage/floors.json: ref is [92, 0], was [93, 0] in def: floors only rise"])
+        self.assertEqual(found, ["coverage/line_floors.json: ref is [92, 0], was [93, 0] in def: floors only rise"])
 
 
 class Commands(unittest.TestCase):
@@ -86,12 +86,12 @@ class Commands(unittest.TestCase):
         subprocess.run(["git", "-C", self.root, "-c", "user.name=t", "-c", "user.email=t@localhost", *words], check=True, capture_output=True)
 
     def test_raise_writes_floors_and_never_lowers_one(self):
-        self.write("coverage/floors.json", '{"sim/padding": [99.5, 90]}')
+        self.write("coverage/line_floors.json", '{"sim/padding": [99.5, 90]}')
         self.assertEqual(self.run_code("raise", self.root / "report.json", self.root).returncode, 0)
-        self.assertEqual(json.loads((self.root / "coverage/floors.json").read_text()), {"sim/padding": [100.0, 100.0]})
+        self.assertEqual(json.loads((self.root / "coverage/line_floors.json").read_text()), {"sim/padding": [100.0, 100.0]})
         self.write("report.json", json.dumps(report(sim__padding__a=[line(1, 0, 1)])))
         self.run_code("raise", self.root / "report.json", self.root)
-        self.assertEqual(json.loads((self.root / "coverage/floors.json").read_text()), {"sim/padding": [100.0, 100.0]})
+        self.assertEqual(json.loads((self.root / "coverage/line_floors.json").read_text()), {"sim/padding": [100.0, 100.0]})
         found = self.check()
         self.assertEqual(found.returncode, 1)
         self.assertIn("sim/padding: 0.00 % of lines, the floor is 100.0 %", found.stdout)
@@ -99,7 +99,7 @@ class Commands(unittest.TestCase):
     def test_the_history_of_the_file_is_asked(self):
         self.git("init", "-q")
         for floor in (99, 98):
-            self.write("coverage/floors.json", json.dumps({"sim/padding": [floor, 90]}))
+            self.write("coverage/line_floors.json", json.dumps({"sim/padding": [floor, 90]}))
             self.git("add", "coverage")
             self.git("commit", "-qm", str(floor))
         found = self.check()
@@ -107,7 +107,7 @@ class Commands(unittest.TestCase):
         self.assertIn("sim/padding is [98, 90], was [99, 90]", found.stdout)
 
     def test_an_exclusion_says_why(self):
-        self.write("coverage/floors.json", '{"sim/padding": [98, 90]}')
+        self.write("coverage/line_floors.json", '{"sim/padding": [98, 90]}')
         self.assertEqual(self.check().returncode, 0)
         self.write("sim/padding/a.c", "int a; /* GCOVR_EXCL_LINE: only CUDA gets here */\n")
         self.assertEqual(self.check().returncode, 0)
