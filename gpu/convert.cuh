@@ -122,6 +122,16 @@ HD uint64_t nan_of(enum cs_dtype to, enum cs_dtype from, uint32_t bits) {
     }
 }
 
+/* Without their sign, and no NaN. Both formats have their own ways below, as most elements go through them. */
+HD uint64_t bf16_of_size(uint32_t size) { return (size + 0x7FFF + (size >> 16 & 1)) >> 16; }
+
+/* Below 2^-6, steps of 2^-9: a sum with 2^14 has just these. */
+HD uint64_t e4m3_of_size(uint32_t size) {
+    if (size < 0x3C800000) return bits_of_f32(f32_of_bits(size) + 16384.0f) - 0x46800000;
+    if (size >= 0x43E00000) return 0x7E; /* from 448 on */
+    return ((size + 0x7FFFF + (size >> 20 & 1)) >> 20) - (120 << 3);
+}
+
 HD uint64_t narrow_f32(enum cs_dtype to, enum cs_dtype from, uint32_t bits) {
     const uint64_t sign = bits >> 31;
     const uint32_t size = bits & 0x7FFFFFFF;
@@ -129,13 +139,13 @@ HD uint64_t narrow_f32(enum cs_dtype to, enum cs_dtype from, uint32_t bits) {
     if (to == CS_F64) return f64_of_f32(bits);
     if (to == CS_E8M0) return e8m0_of_f32(bits);
     if (size > 0x7F800000) return nan_of(to, from, bits);
-    /* Infinity unpacks to 2^128, which is too large for all of these. */
+    if (to == CS_BF16) return sign << 15 | bf16_of_size(size);
+    if (to == CS_E4M3) return sign << 7 | e4m3_of_size(size);
+    /* Infinity unpacks to 2^128, which is too large for both. */
     const magnitude m = unpack(format_of(CS_F32), size);
     switch (to) {
-    case CS_BF16: return sign << 15 | pack_below(format_of(to), m, 0x7F7F, 0x7F80);
     case CS_F16: return sign << 15 | pack_below(format_of(to), m, 0x7BFF, 0x7C00);
-    case CS_E5M2: return sign << 7 | pack_below(format_of(to), m, 0x7B, 0x7C);
-    default: return sign << 7 | pack_below(format_of(to), m, 0x7E, 0x7E);
+    default: return sign << 7 | pack_below(format_of(to), m, 0x7B, 0x7C);
     }
 }
 

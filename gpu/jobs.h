@@ -56,7 +56,7 @@ struct cs_gpu_fill {
     int64_t n_regions, n_tiles, n_bytes;
 };
 
-enum { CS_GPU_THREADS = 256, CS_GPU_UNROLL = 4, CS_GPU_TILE = CS_GPU_THREADS * CS_GPU_UNROLL };
+enum { CS_GPU_THREADS = 256, CS_GPU_UNROLL = 4, CS_GPU_GROUP = 8, CS_GPU_TILE = CS_GPU_THREADS * CS_GPU_UNROLL };
 
 /* What reductions add up, in device memory; zero to begin with, and identical for any order of addition. */
 struct cs_gpu_tally {
@@ -194,15 +194,15 @@ struct cs_gpu_program {
 struct cs_gpu_map {
     struct cs_gpu_program program;
     struct cs_gpu_place to;
-    int64_t n;
-    struct cs_gpu_divisor extent[CS_NDIM]; /* outermost first, as in views */
+    int64_t n_groups, columns;             /* groups of CS_GPU_GROUP elements or less, along rows of `columns` */
+    struct cs_gpu_divisor groups[CS_NDIM]; /* outermost first, as in views: elements, innermost groups */
 };
 
 struct cs_gpu_maximum {
     struct cs_gpu_program program;
     struct cs_gpu_place to;
-    int64_t n, n_box;                                     /* elements of the result; indices behind one of them */
-    struct cs_gpu_divisor extent[CS_NDIM], box[CS_NDIM];  /* of the result; of a box */
+    int64_t n, n_groups, columns;                         /* elements of the result; behind one of them, as in a map */
+    struct cs_gpu_divisor extent[CS_NDIM], groups[CS_NDIM]; /* of the result; of a box */
     int64_t block[CS_NDIM], shape[CS_NDIM];               /* boxes begin at multiples of block, and end with the shape */
     uint32_t lanes;                                       /* threads that share a box: a power of two */
 };

@@ -22,8 +22,10 @@ extern "C" {
 
 #ifdef __CUDACC__
 #define HD __host__ __device__ __forceinline__
+#define HD_CALL __host__ __device__ __noinline__ /* rare and long */
 #else
 #define HD inline
+#define HD_CALL inline
 #endif
 
 namespace {
