@@ -105,24 +105,9 @@ static enum cs_status choose_a16w4(struct cs_arena *arena, const json_t *params,
     return choose_by_gate(params, chain, "aiter_gu", "aiter_16x16");
 }
 
-/* The row without its padding. */
-static enum cs_status append_unpadded(struct chain *chain, const char *name) {
-    CS_TRY(append(chain, name));
-    chain->variant = *chain->rows[chain->n - 1];
-    chain->variant.pad = "";
-    chain->rows[chain->n - 1] = &chain->variant;
-    return CS_OK;
-}
-
 static enum cs_status choose_a16w4_scale(struct cs_arena *arena, const json_t *params, struct chain *chain) {
     (void)arena;
-    if (json_is_true(json_object_get(params, "gate_up"))) return append(chain, "e8m0_gu");
-    return append_unpadded(chain, "e8m0_shuffle");
-}
-
-static enum cs_status choose_cdna4(struct cs_arena *arena, const json_t *params, struct chain *chain) {
-    (void)arena, (void)params;
-    return append_unpadded(chain, "e8m0_shuffle");
+    return choose_by_gate(params, chain, "e8m0_gu", "e8m0_rows");
 }
 
 static enum cs_status choose_hopper_scale(struct cs_arena *arena, const json_t *params, struct chain *chain) {
@@ -152,7 +137,7 @@ static const struct row_op {
     {"fi.interleave_moe_weights_for_sm90_mixed_gemm.int4",    "sm90_int4",    NULL, CS_U16},
     {"triton.BlackwellMXScaleLayout",                  "blackwell_scale", NULL, CS_N_DTYPES},
     {"triton.BlackwellMXValueLayout",                  "blackwell_value", NULL, CS_N_DTYPES},
-    {"triton.CDNA4MXScaleLayout",                      NULL,            choose_cdna4, CS_N_DTYPES},
+    {"triton.CDNA4MXScaleLayout",                      "e8m0_rows",     NULL, CS_N_DTYPES},
     {"triton.HopperMXScaleLayout",                     NULL,            choose_hopper_scale, CS_N_DTYPES},
     {"triton.HopperMXValueLayout",                     "hopper_value",  NULL, CS_N_DTYPES},
     {"fi._maybe_get_cached_w3_w1_permute_indices",     NULL,            choose_gated_shuffle, CS_N_DTYPES},

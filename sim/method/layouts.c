@@ -28,6 +28,7 @@ const struct cs_layout cs_layouts[] = {
     {"deinterleave",           0, "",      "M/2 2 K",                   "",  "1 0 2",               NULL,    "vllm._interleave_gate_up_rows, inverse"},
     {"deinterleave_up_first",  0, "",      "M/2 2 K",                   "1", "1 0 2",               NULL,    "vllm.gptoss_mxfp4.FLASHINFER_CUTLASS_MXFP4_BF16"},
     {"e8m0_gu",                8, "",      "2 M/32 16 K/8 2 4",         "",  "1 3 5 2 4 0",         NULL,    "aiter.shuffle_scale_a16w4"},
+    {"e8m0_rows",              8, "",      "M/32 2 16 K/8 2 4",         "",  "0 3 5 2 4 1",         NULL,    "triton.CDNA4MXScaleLayout"},
     {"e8m0_shuffle",           8, "256 8", "M/32 2 16 K/8 2 4",         "",  "0 3 5 2 4 1",         NULL,    "aiter.e8m0_shuffle"},
     {"fp4_columns",            8, "",      "M K/4 2 2",                 "",  "0 1 3 2",             NULL,    "vllm.mxfp4_marlin_process_scales"},
     {"gated_reorder",          0, "",      "2 M/2 K",                   "",  "1 0 2",               NULL,    "fi.reorder_rows_for_gated_act_gemm"},
