@@ -46,8 +46,9 @@ static bool backend_row(size_t i, struct cs_arena *arena, const char **cells) {
     cells[1] = backend->name;
     cells[2] = rounding_text(&backend->released, arena);
     cells[3] = rounding_text(&backend->reference, arena);
-    cells[4] = backend->steps ? "yes" : "no";
+    cells[4] = backend->steps ? "yes" : backend->is_refused ? "refused" : "no";
     cells[5] = backend->upstream;
+    cells[6] = backend->why_not;
     return true;
 }
 
@@ -142,7 +143,7 @@ static const struct source support = {"tests/golden", read_support, support_row}
 static const struct list lists[] = {
     {"devices", {"device", "state"}, device_row, NULL},
     {"methods", {"method", "loaders", "text"}, method_row, NULL},
-    {"backends", {"method", "backend", "rounds I H", "reference", "post-load", "upstream"}, backend_row, NULL},
+    {"backends", {"method", "backend", "rounds I H", "reference", "post-load", "upstream", "why not"}, backend_row, NULL},
     {"layouts", {"layout", "bits", "pad", "view", "flip", "order", "word"}, layout_row, NULL},
     {"loaders", {"loader", "text"}, loader_row, NULL},
     {"policies", {"policy", "rule", "weakness"}, policy_row, NULL},

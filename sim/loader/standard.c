@@ -9,6 +9,9 @@
 
 static enum cs_status slot_of_number(const struct cs_load_call *call, struct cs_view *slot) {
     *slot = call->param->view;
+    CS_REQUIRE(slot->ndim > 0, CS_BAD_INDEX,
+               "%s: %s is one number, without slots for experts: was it already processed?", call->tensor,
+               call->param->name);
     CS_TRY(cs_view_select(slot, 0, call->expert));
     if (call->row->shard < 0 && slot->ndim == 0) return CS_OK;
     CS_REQUIRE(slot->ndim == 1, CS_BAD_INDEX,

@@ -20,6 +20,7 @@ const struct cs_method cs_method_gpt_oss_mxfp4 = {
     .params = params,
     .n_params = CS_COUNT(params),
     .loaders = loaders,
+    .usual = {.options = CS_WITH_BIAS},
 };
 
 /* FlashInfer TRT-LLM: up before gate, rows shuffled for its tiles, scales swizzled. */

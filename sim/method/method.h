@@ -39,11 +39,13 @@ struct cs_backend {
     const char *upstream;         /* vLLM's names of it, space-separated */
     struct cs_rounding released;  /* as vLLM 0.33 rounds */
     struct cs_rounding reference; /* as in the published figures (R4); zeros: the same */
-    const struct cs_step *steps;  /* NULL: post-load is not implemented (R8.4) */
+    const struct cs_step *steps;  /* NULL: there is none, and `why_not` says why */
     const size_t *n_steps;
     enum cs_status (*round)(struct cs_sizes *sizes); /* what multiples cannot say, after them; refuses what upstream
                                                         refuses. NULL: nothing */
     unsigned options;                                /* that it brings about */
+    const char *why_not;                             /* why there are no steps (R8.4) */
+    bool is_refused;                                 /* upstream refuses it too */
 };
 
 extern const struct cs_method *const cs_methods[];

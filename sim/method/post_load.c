@@ -38,38 +38,6 @@ enum cs_status cs_steps_value(struct cs_post_load *run, const char *name, struct
     return CS_OK;
 }
 
-/* ---- steps that end a post-load ---- */
-
-/* A parameter that post-load makes. */
-static enum cs_status add(struct cs_post_load *run, const char *name, const struct cs_view *view) {
-    struct cs_param *param = cs_param_new(run->module->rank, name, NULL);
-    CS_REQUIRE(param, CS_NO_MEMORY, "out of memory for %s", name);
-    param->view = *view;
-    return cs_module_register(run->module, name, CS_PARAMETER, param);
-}
-
-/* The object stays. A value of the same layout is copied into it; another one becomes its data. Source: vllm 0.33
- * model_executor/utils.py, replace_parameter. */
-static enum cs_status replace(struct cs_post_load *run, const struct cs_step *step) {
-    struct cs_working *working;
-    CS_TRY(cs_steps_find(run, step->param, &working));
-    struct cs_slot *slot = cs_module_slot(run->module, step->param);
-    if (!slot || !slot->param) return add(run, step->param, &working->view);
-    struct cs_view *own = &slot->param->view;
-    if (cs_view_same_place(own, &working->view)) return CS_OK;
-    if (cs_view_same_layout(own, &working->view) && own->storage->kind == CS_STORAGE_MEMORY)
-        return cs_rank_copy(run->module->rank, CS_LOG_COPY, "replace_parameter", step->param, own, &working->view);
-    *own = working->view;
-    return CS_OK;
-}
-
-static enum cs_status config(struct cs_post_load *run, const struct cs_step *step) {
-    struct cs_slot *slot = cs_module_slot(run->module, step->param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "%s has no parameter \"%s\" for its quant config",
-               run->module->spec->name, step->param);
-    return cs_steps_hold(run, step, slot->param);
-}
-
 static bool is_reload(const struct cs_post_load *run) { return run->module->rank->allocator.phase == CS_PHASE_RELOAD; }
 
 /* Whether a step is left out of a reload's post-load: what was converted once is taken for converted for ever (V6), or
@@ -84,28 +52,16 @@ static bool is_left_out(const struct cs_post_load *run, const struct cs_step *st
     return is_cast || is_scale || is_constant;
 }
 
-static enum cs_status constant(struct cs_post_load *run, const struct cs_step *step) {
-    struct cs_rank *rank = run->module->rank;
-    if (cs_steps_kept(run, step)) return CS_OK;
-    struct cs_param *param = cs_param_new(rank, step->param, NULL);
-    CS_REQUIRE(param, CS_NO_MEMORY, "out of memory for %s", step->param);
-    int64_t experts = rank->spec->sizes.experts > 0 ? rank->spec->sizes.experts : 1;
-    struct cs_view layout;
-    CS_TRY(cs_view_make(&layout, NULL, CS_F32, 1, &experts));
-    CS_TRY(cs_rank_allocate(rank, &layout, step->param, &param->view));
-    uint64_t bits;
-    CS_TRY(cs_dtype_encode(CS_F32, (double)step->value, &bits));
-    struct cs_fill fill = {.view = param->view, .bits = bits};
-    bool is_forgotten = is_reload(run) && cs_rank_has_defect(rank, CS_DEFECT_CONSTANT_NOT_WRITTEN);
-    CS_TRY(cs_device_fill(rank->device, &fill, is_forgotten ? 0 : 1));
-    cs_log_note(rank->log,
-                &(struct cs_log_entry){
-                    .kind = CS_LOG_INIT, .who = "experts object", .what = step->param, .destination = param->view});
-    return cs_steps_hold(run, step, param);
-}
+/* ---- steps ---- */
 
 static enum cs_status call(struct cs_post_load *run, const struct cs_step *step) {
     return cs_steps_run(run, step->table->steps, step->table->n_steps);
+}
+
+/* As the real engine refuses it. */
+static enum cs_status require(struct cs_post_load *run, const struct cs_step *step) {
+    CS_REQUIRE((run->facts & step->when) == step->when, step->at ? CS_UNSUPPORTED : CS_REFUSED, "%s", step->text);
+    return CS_OK;
 }
 
 static enum cs_status set(struct cs_post_load *run, const struct cs_step *step) {
@@ -138,10 +94,18 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
         [CS_STEP_CALL] = call,
         [CS_STEP_TRANSPOSE] = cs_step_transpose,
         [CS_STEP_SET] = set,
-        [CS_STEP_REPLACE] = replace,
-        [CS_STEP_CONFIG] = config,
-        [CS_STEP_CONSTANT] = constant,
         [CS_STEP_DERIVE] = cs_step_derive,
+        [CS_STEP_REPLACE] = cs_step_replace,
+        [CS_STEP_REGISTER] = cs_step_register,
+        [CS_STEP_RENAME] = cs_step_rename,
+        [CS_STEP_RETIRE] = cs_step_retire,
+        [CS_STEP_EMPTY] = cs_step_empty,
+        [CS_STEP_WRAP] = cs_step_wrap,
+        [CS_STEP_CONFIG] = cs_step_config,
+        [CS_STEP_HOLD] = cs_step_hold,
+        [CS_STEP_CONSTANT] = cs_step_constant,
+        [CS_STEP_EXTENT] = cs_step_extent,
+        [CS_STEP_REQUIRE] = require,
     };
     for (size_t i = 0; i < n; i++) {
         const struct cs_step *step = &steps[i];
@@ -154,20 +118,44 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
     return CS_OK;
 }
 
+/* Groups along K as Marlin sees them: of integers, -1 when one spans K; of FP8 blocks; 0 where nothing is grouped.
+ * Upstream compares w13's group of integers with I before padding, although its K is H. */
+static void set_groups(struct cs_post_load *run, const struct cs_sizes *sizes) {
+    bool is_integer = sizes->group > 0;
+    int64_t group = !is_integer ? run->block[1] : sizes->options & CS_PER_CHANNEL ? -1 : sizes->group;
+    run->alignment[0] = cs_marlin_intermediate(1, group);
+    if (is_integer && group > 0) run->block[1] = group;
+    int64_t padded = cs_marlin_intermediate(sizes->intermediate, group),
+            size_k = is_integer ? sizes->intermediate : sizes->hidden;
+    if (group && cs_marlin_is_grouped(group, size_k, false)) run->facts |= CS_FACT_GROUPED;
+    if (group && cs_marlin_is_grouped(group, padded, false)) run->facts |= CS_FACT_GROUPED_W2;
+}
+
 /* Steps see a layer's configuration as facts and numbers. */
 static struct cs_post_load run_of(struct cs_module *module) {
     const struct cs_sizes *sizes = &module->rank->spec->sizes;
     struct cs_post_load run = {
         .module = module, .experts = sizes->experts, .unpadded = {sizes->intermediate_u, sizes->hidden_u}};
-    if (!(sizes->options & CS_NOT_GATED)) run.facts |= CS_FACT_GATED;
-    if (cs_module_slot(module, "w13_bias")) run.facts |= CS_FACT_BIAS;
-    if (sizes->options & CS_ASYMMETRIC) run.facts |= CS_FACT_ZERO_POINT;
-    if (sizes->bits == 8) run.facts |= CS_FACT_8BIT;
-    if (sizes->hidden % 128 == 0) run.facts |= CS_FACT_H128;
-    if (sizes->options & CS_CPU_ARITHMETIC) run.facts |= CS_FACT_CPU;
-    if (module->n_sides == 0) run.facts |= CS_FACT_FIRST;
+    const struct {
+        bool holds;
+        enum cs_fact fact;
+    } facts[] = {
+        {!(sizes->options & CS_NOT_GATED), CS_FACT_GATED},
+        {cs_module_slot(module, "w13_bias") && sizes->options & CS_WITH_BIAS, CS_FACT_BIAS},
+        {sizes->options & CS_ASYMMETRIC, CS_FACT_ZERO_POINT},
+        {sizes->options & CS_STATIC_INPUT, CS_FACT_STATIC},
+        {sizes->options & CS_CPU_ARITHMETIC, CS_FACT_CPU},
+        {sizes->tp == 1, CS_FACT_ONE_RANK},
+        {sizes->bits == 8, CS_FACT_8BIT},
+        {sizes->hidden % 128 == 0, CS_FACT_H128},
+        {sizes->block[0] > 0, CS_FACT_BLOCK},
+        {module->n_sides == 0, CS_FACT_FIRST},
+    };
+    for (size_t i = 0; i < CS_COUNT(facts); i++)
+        if (facts[i].holds) run.facts |= facts[i].fact;
     for (int i = 0; i < 2; i++)
         run.block[i] = sizes->refine[i] > 0 ? sizes->block[i] / sizes->refine[i] : sizes->block[i];
+    set_groups(&run, sizes);
     return run;
 }
 
@@ -196,9 +184,9 @@ static enum cs_status run_once(struct cs_module *module) {
     const struct cs_backend *backend = module->spec->backend;
     if (!backend) return CS_OK;
     CS_TRY(check_online(module));
-    CS_REQUIRE(backend->steps || !backend->upstream, CS_UNSUPPORTED,
-               "the post-load of %s with %s is not implemented; `coldstart list backends` shows which are",
-               backend->method, backend->name);
+    CS_REQUIRE(backend->steps || !backend->upstream, backend->is_refused ? CS_REFUSED : CS_UNSUPPORTED,
+               "%s with %s has no post-load: %s; `coldstart list backends` shows which have", backend->method,
+               backend->name, backend->why_not ? backend->why_not : "no reason is known");
     const struct cs_method *method = cs_method_by_name(backend->method);
     if (!method || !method->builds_once) drop_built_anew(module);
     struct cs_post_load run = run_of(module);

@@ -18,6 +18,7 @@ static const struct cs_step mxfp4_cutlass_bf16[] = {
     CS_DO_RELAYOUT("w13_weight", "swap_halves", "sm90_fp4"),
     CS_DO_RELAYOUT("w13_weight_scale", "swap_halves", "sm90_scale_fold"),
     CS_DO_RESHAPE("w13_weight_scale", "w13_weight_scale.0 w13_weight_scale.1/64 w13_weight_scale.2/4 16 16"),
+    CS_DO_WHEN(CS_FACT_BIAS),
     CS_DO_RELAYOUT("w13_bias", "swap_halves"),
     CS_DO_RELAYOUT("w2_weight", "sm90_fp4"),
     CS_DO_RELAYOUT("w2_weight_scale", "sm90_scale_fold"),
@@ -34,6 +35,7 @@ CS_TABLE(gpt_oss_cutlass_mxfp8);
 static const struct cs_step mxfp4_cutlass_mxfp8[] = {
     CS_DO_RELAYOUT("w13_weight", "swap_halves"),
     CS_DO_RELAYOUT("w13_weight_scale", "swap_halves", "swizzle_128x4"),
+    CS_DO_WHEN(CS_FACT_BIAS),
     CS_DO_RELAYOUT("w13_bias", "swap_halves"),
     CS_DO_RELAYOUT("w2_weight_scale", "swizzle_128x4"),
 };
@@ -87,12 +89,17 @@ static const struct cs_step triton_blackwell[] = {
     CS_DO_RESHAPE("w2_weight_scale", "1 w2_weight_scale.0*w2_weight_scale.1/128 w2_weight_scale.2/4 2 256"),
 };
 CS_TABLE(triton_blackwell);
-static const struct cs_step triton_biases[] = {CS_DO_CAST("w13_bias", CS_F32), CS_DO_CAST("w2_bias", CS_F32)};
+static const struct cs_step triton_biases[] = {
+    CS_DO_WHEN(CS_FACT_BIAS),
+    CS_DO_CAST("w13_bias", CS_F32),
+    CS_DO_WHEN(CS_FACT_BIAS),
+    CS_DO_CAST("w2_bias", CS_F32),
+};
 CS_TABLE(triton_biases);
 /* Generic checkpoints: upstream interleaves the last dimension of w13, which is K. */
 static const struct cs_step triton_interleave[] = {
     CS_DO_RELAYOUT("w13_weight", "interleave_last"), CS_DO_RELAYOUT("w13_weight_scale", "interleave_last"),
-    CS_DO_RELAYOUT("w13_bias", "gated_reorder"), /* of one column: the same */
+    CS_DO_WHEN(CS_FACT_BIAS), CS_DO_RELAYOUT("w13_bias", "gated_reorder"), /* of one column: the same */
 };
 CS_TABLE(triton_interleave);
 static const struct cs_step mxfp4_triton_hopper[] = {CS_DO_CALL(triton_biases), CS_DO_CALL(triton_interleave),

@@ -25,9 +25,17 @@ enum cs_step_kind {
     CS_STEP_SET,       /* the run's alignments of I and H, or its blocks, become `multiple` */
     CS_STEP_GUARD,     /* the next step only under these facts */
     CS_STEP_REPLACE,   /* the parameter := value: replace_parameter */
-    CS_STEP_CONFIG,    /* the quant config holds the parameter at path */
+    CS_STEP_REGISTER,  /* a new parameter of the value under this name, whatever stands there: register_parameter */
+    CS_STEP_RENAME,    /* the parameter `from` under this name too, the same object: move_parameter */
+    CS_STEP_RETIRE,    /* no kernel reads the parameter any more; it stays registered, with its data */
+    CS_STEP_EMPTY,     /* the same, with its storage freed */
+    CS_STEP_WRAP,      /* an object at path shows the parameter's storage to kernels */
+    CS_STEP_CONFIG,    /* the quant config, or the experts object, holds the parameter at path */
+    CS_STEP_HOLD,      /* it owns the value at path: a tensor that is no parameter */
     CS_STEP_CONSTANT,  /* the experts object owns an f32[E] tensor of `value` at path */
     CS_STEP_DERIVE,    /* some object owns a copy of the value at path */
+    CS_STEP_EXTENT,    /* value := an i64[E] tensor of the extent in `text` */
+    CS_STEP_REQUIRE,   /* upstream refuses the layer unless these facts hold: why is in `text`; `at`: we do */
 };
 
 enum { CS_CHAIN = 4 };
@@ -43,7 +51,7 @@ enum cs_fact {
     CS_FACT_GROUPED = 2,      /* several scale groups along K, so that Marlin permutes scales in blocks of 64 */
     CS_FACT_A8 = 4,           /* 8-bit activations */
     CS_FACT_HALF = 8,         /* params dtype is f16, not bf16 */
-    CS_FACT_BIAS = 16,        /* biases exist */
+    CS_FACT_BIAS = 16,        /* the layer has biases, and the checkpoint too */
     CS_FACT_E8M0 = 32,        /* block scales are e8m0, not f32 */
     CS_FACT_CPU = 64,         /* where torch computes differently on a CPU, as there: not what a GPU does */
     CS_FACT_UE8M0 = 128,      /* scales are rounded up to powers of two */
@@ -53,9 +61,11 @@ enum cs_fact {
     CS_FACT_8BIT = 2048,      /* integer weights of 8 bits, not 4 */
     CS_FACT_BLOCK = 4096,     /* scales of blocks, not of tensors */
     CS_FACT_ZERO_POINT = 8192,
-    CS_FACT_FLAT = 16384,        /* scales are [E, all the rest] */
     CS_FACT_INPUT_SCALE = 65536, /* activations have a scale of their own */
-    CS_FACT_FIRST = 32768,       /* nothing is held yet: the first post-load of a method that builds its kernel once */
+    CS_FACT_FLAT = 16384,      /* scales are [E, all the rest] */
+    CS_FACT_ONE_RANK = 131072, /* no tensor parallelism */
+    CS_FACT_STATIC = 262144,    /* the checkpoint has activation scales */
+    CS_FACT_FIRST = 32768,     /* nothing is held yet: the first post-load of a method that builds its kernel once */
 };
 
 /* Who owns a side tensor that a step makes: an object that each post-load builds anew, with new memory; or the module,

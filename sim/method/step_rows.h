@@ -73,6 +73,32 @@
     { .kind = CS_STEP_GUARD, .unless = facts }
 #define CS_DO_REPLACE(name)                                                                                            \
     { .kind = CS_STEP_REPLACE, .param = name }
+/* clang-format off */
+#define CS_DO_REGISTER(name)                                                                                           \
+    {.kind = CS_STEP_REGISTER, .param = name}
+#define CS_DO_RENAME(to, of)                                                                                           \
+    {.kind = CS_STEP_RENAME, .param = to, .from = of}
+#define CS_DO_RETIRE(name)                                                                                             \
+    {.kind = CS_STEP_RETIRE, .param = name}
+/* The release removes the attribute instead; of an emptied one too. */
+#define CS_DO_DROP(name)                                                                                               \
+    {.kind = CS_STEP_RETIRE, .param = name, .at = 1}
+#define CS_DO_EMPTY(name)                                                                                              \
+    {.kind = CS_STEP_EMPTY, .param = name, .at = 1}
+#define CS_DO_WRAP(name, field)                                                                                        \
+    {.kind = CS_STEP_WRAP, .param = name, .paths = CS_CONFIG_PATHS(field)}
+/* Parameters and owned values at paths of the experts object, and owned ones of the config. */
+#define CS_DO_EXPERTS(name, field)                                                                                     \
+    {.kind = CS_STEP_CONFIG, .param = name, .paths = CS_EXPERTS_PATHS(field)}
+#define CS_DO_HOLD(name, field)                                                                                        \
+    {.kind = CS_STEP_HOLD, .param = name, .paths = CS_CONFIG_PATHS(field)}
+#define CS_DO_OWN(name, field)                                                                                         \
+    {.kind = CS_STEP_HOLD, .param = name, .paths = CS_EXPERTS_PATHS(field)}
+#define CS_DO_EXTENT(name, extent)                                                                                     \
+    {.kind = CS_STEP_EXTENT, .param = name, .text = extent}
+#define CS_DO_REQUIRE(facts, why)                                                                                      \
+    {.kind = CS_STEP_REQUIRE, .when = facts, .text = why}
+/* clang-format on */
 #define CS_DO_CONFIG(name, field)                                                                                      \
     { .kind = CS_STEP_CONFIG, .param = name, .paths = CS_CONFIG_PATHS(field) }
 /* clang-format off */

@@ -27,6 +27,9 @@ cs_step_function cs_step_cast, cs_step_view, cs_step_reshape, cs_step_select, cs
     cs_step_pad, cs_step_zero;
 /* step_program.c */
 cs_step_function cs_step_map, cs_step_update, cs_step_maximum;
+/* step_keep.c */
+cs_step_function cs_step_replace, cs_step_register, cs_step_rename, cs_step_retire, cs_step_empty, cs_step_wrap,
+    cs_step_config, cs_step_hold, cs_step_constant, cs_step_extent;
 /* step_shape.c: the extents that a shape text means. */
 enum cs_status cs_steps_shape(struct cs_post_load *run, const char *text, int *ndim, int64_t *shape);
 

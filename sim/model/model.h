@@ -198,6 +198,7 @@ struct cs_param {
     double padding_value;
     bool has_warned; /* R2.5 */
     bool is_tied;    /* registered in another module too */
+    bool is_retired; /* no kernel reads it: it stays registered, but outside of the kernel view */
 };
 
 struct cs_slot {
@@ -289,6 +290,11 @@ struct cs_slot *cs_module_slot(struct cs_module *module, const char *name); /* N
 /* Registers an object under a name, replacing what is there. */
 enum cs_status cs_module_register(struct cs_module *module, const char *name, enum cs_tensor_kind kind,
                                   struct cs_param *param);
+/* Removes a name; nothing when it is not there. */
+void cs_module_unregister(struct cs_module *module, const char *name);
+/* Whether the slot belongs to the kernel view: each live parameter once, under the name that kernels know it by (the
+ * last that it was registered under), and no retired or empty one. */
+bool cs_module_is_kernel_slot(const struct cs_module *module, size_t slot);
 enum cs_status cs_module_hold(struct cs_module *module, const char *path, struct cs_param *param);
 
 /* What a loader records as the value of the parameter's padding: what creation decided, unless a mutant knows better.

@@ -27,6 +27,21 @@ enum cs_status cs_module_register(struct cs_module *module, const char *name, en
     return CS_OK;
 }
 
+void cs_module_unregister(struct cs_module *module, const char *name) {
+    size_t kept = 0;
+    for (size_t i = 0; i < module->n_slots; i++)
+        if (!cs_text_equal(module->slots[i].name, name)) module->slots[kept++] = module->slots[i];
+    module->n_slots = kept;
+}
+
+bool cs_module_is_kernel_slot(const struct cs_module *module, size_t slot) {
+    const struct cs_param *param = module->slots[slot].param;
+    if (!param || param->is_retired || cs_view_numel(&param->view) == 0) return false;
+    for (size_t later = slot + 1; later < module->n_slots; later++)
+        if (module->slots[later].param == param) return false;
+    return true;
+}
+
 enum cs_status cs_module_hold(struct cs_module *module, const char *path, struct cs_param *param) {
     struct cs_side *side = cs_arena_grow(module->rank->arena, (void **)&module->sides, module->n_sides,
                                          &module->side_capacity, sizeof *side);

@@ -108,6 +108,12 @@ static void read_block(const struct cs_value *value, void *structure) {
     }
 }
 
+static void read_arithmetic(const struct cs_value *value, void *structure) {
+    static const char *const names[] = {"cuda", "cpu"};
+    bool is_cpu = cs_value_word(value, names, CS_COUNT(names)) == 1;
+    ((LAYER *)structure)->on |= is_cpu ? CS_CPU_ARITHMETIC : 0;
+}
+
 /* clang-format off */
 static const struct cs_field quantization_fields[] = {
     {CS_CUSTOM_ROW("bits", read_bits, "4|6|8", "of a weight"), CS_DEFAULT("the method's")},
@@ -117,6 +123,7 @@ static const struct cs_field quantization_fields[] = {
     {CS_CUSTOM_ROW("asymmetric", read_asymmetric, "boolean", "`true`: with zero points"), CS_DEFAULT("`false`")},
     {CS_CUSTOM_ROW("act_order", read_act_order, "boolean", "`true`: GPTQ's desc_act"), CS_DEFAULT("`false`")},
     {CS_CUSTOM_ROW("static_input", read_static_input, "boolean", "`true`: the checkpoint has activation scales"), CS_DEFAULT("the method's")},
+    {CS_CUSTOM_ROW("arithmetic", read_arithmetic, "\"cuda\"|\"cpu\"", "as which post-load computes: where torch divides on a CPU, CUDA multiplies by the reciprocal"), CS_DEFAULT("`\"cuda\"`")},
 };
 /* clang-format on */
 const struct cs_record cs_record_quantization = CS_RECORD("cs.Quantization", quantization_fields, LAYER, NULL);
