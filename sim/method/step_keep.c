@@ -162,7 +162,8 @@ static enum cs_status numbers(struct cs_post_load *run, const struct cs_step *st
     CS_TRY(cs_view_make(&layout, NULL, dtype, 1, &experts));
     CS_TRY(cs_rank_allocate(rank, &layout, step->param, view));
     struct cs_fill fill = {.view = *view, .bits = bits};
-    CS_TRY(cs_device_fill(rank->device, &fill, 1));
+    bool is_forgotten = is_reload(run) && cs_rank_has_defect(rank, CS_DEFECT_CONSTANT_NOT_WRITTEN);
+    CS_TRY(cs_device_fill(rank->device, &fill, is_forgotten ? 0 : 1));
     cs_log_note(rank->log,
                 &(struct cs_log_entry){
                     .kind = CS_LOG_INIT, .who = "experts object", .what = step->param, .destination = *view});

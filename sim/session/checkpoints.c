@@ -59,6 +59,13 @@ static enum cs_status make_pattern(struct cs_session *session, const struct cs_c
 
 enum { HALF = 0x3F000000 }; /* 0.5 */
 
+/* Whose contents a tensor has: its own, or those of the slot that it must agree with others about. */
+static const char *content_name(struct cs_session *session, const struct cs_route *route) {
+    bool is_agreed = route->row && route->row->shard_dim == CS_SCALAR_AGREED;
+    if (!is_agreed) return route->tensor;
+    return cs_arena_format(&session->arena, "%s.%" PRId64 ".%s", route->prefix, route->expert, route->param);
+}
+
 static enum cs_status make_synthetic(struct cs_session *session, const struct cs_checkpoint_config *config,
                                      struct cs_checkpoint *checkpoint) {
     const struct cs_route_set *set;
@@ -68,7 +75,9 @@ static enum cs_status make_synthetic(struct cs_session *session, const struct cs
     for (size_t i = 0; i < set->routes.n; i++) {
         const struct cs_route *route = &set->routes.items[i];
         if (route->is_optional && config->leaves_out_optional) continue;
-        struct cs_content content = cs_checkpoint_hash_content(session->config.seed, route->tensor, route->as);
+        const char *name = content_name(session, route);
+        CS_REQUIRE(name, CS_NO_MEMORY, "out of memory for the contents of checkpoint %s", config->name);
+        struct cs_content content = cs_checkpoint_hash_content(session->config.seed, name, route->as);
         if (route->is_optional) /* a scale is positive */
             content = (struct cs_content){.kind = CS_CONTENT_VALUE, .as = CS_F32, .key = HALF};
         CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &content));

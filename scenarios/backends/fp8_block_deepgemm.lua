@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "fp8_block", backend = "deepgemm", held = 2 }

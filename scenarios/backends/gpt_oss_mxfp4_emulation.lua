@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "gpt_oss_mxfp4", backend = "emulation", held = 4 }

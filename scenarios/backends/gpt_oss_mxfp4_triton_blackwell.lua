@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "gpt_oss_mxfp4", backend = "triton_blackwell", held = 6, hidden = 256, intermediate = 224, policies = { "record_and_fill" } }

@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "mxfp4_ct", backend = "marlin", held = 2 }

@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "mxfp8_modelopt", backend = "emulation", held = 2 }

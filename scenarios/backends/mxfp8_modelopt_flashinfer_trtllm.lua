@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "mxfp8_modelopt", backend = "flashinfer_trtllm", held = 2 }

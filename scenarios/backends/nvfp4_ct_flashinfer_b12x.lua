@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "nvfp4_ct", backend = "flashinfer_b12x", held = 4, owned = 2 }

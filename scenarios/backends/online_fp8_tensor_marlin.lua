@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "online_fp8_tensor", backend = "marlin", held = 2 }

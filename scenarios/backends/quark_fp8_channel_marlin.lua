@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "quark_fp8_channel", backend = "marlin", held = 2 }

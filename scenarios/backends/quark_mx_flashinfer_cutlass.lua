@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "quark_mx", backend = "flashinfer_cutlass", held = 4, owned = 3, hidden = 224, intermediate = 96, policies = { "record_and_fill" }, experts = { bias = true } }

@@ -1,0 +1,1 @@
+return require "models.lib.there_and_back" { method = "unquantized", backend = "flashinfer_cutlass" }
