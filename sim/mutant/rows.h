@@ -29,7 +29,7 @@
     X(FILL_ONLINE_AGAIN, "fill_online_again", OFF, "P6", "", "values", "a module that was processed while loading is filled again at the end") \
     X(FILL_TWICE, "fill_twice", OFF, "P6", "", "values", "padding is filled once more after post-load") \
     X(FIRST_REGION_ONLY, "first_region_only", OFF, "P7", "", "bytes", "only the first region of a parameter's padding is filled") \
-    X(FORGETS_PARAMETERS, "forgets_parameters", OFF, "R8", "", "refusal", "post-load drops parameters that it renames, that no kernel reads or that shrink") \
+    X(FORGETS_PARAMETERS, "forgets_parameters", OFF, "R8", "", "reference", "post-load drops parameters that it renames, that no kernel reads or that shrink") \
     X(FUSED_EXPERT_IDS, "fused_expert_ids", OFF, "T", "F15", "undetermined", "fused 3-D checkpoints leave redundant experts unwritten") \
     X(GATE_UP_SWAPPED, "gate_up_swapped", OFF, "L1", "vllm#42821; skyrl#1680", "reference", "gate and up change places") \
     X(GATED_END_PAD, "gated_end_pad", OFF, "P8", "vllm#48624; vllm#55649; sglang#30888", "reference", "gated halves are padded at the end of the pair, so that up begins too early") \
