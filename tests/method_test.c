@@ -365,9 +365,12 @@ static void post_load_says_what_it_lacks(void **state) {
     assert_int_equal(cs_post_load(l.module), CS_BAD_VALUE);
     assert_says(cs_error_text(), "w2_bias");
     bare_close(&l.bare);
-    load_numbers(&l, "gpt_oss_mxfp4", "marlin"); /* R8.4: never silently nothing */
+    load_numbers(&l, "gpt_oss_mxfp4", "humming"); /* R8.4: never silently nothing */
     assert_int_equal(cs_post_load(l.module), CS_UNSUPPORTED);
-    assert_says(cs_error_text(), "gpt_oss_mxfp4 with marlin");
+    assert_says(cs_error_text(), "gpt_oss_mxfp4 with humming has no post-load: Humming's layouts are not described");
+    bare_close(&l.bare);
+    load_numbers(&l, "gpt_oss_mxfp4", "cutlass"); /* R8.4: a refusal that the real engine also makes */
+    assert_int_equal(cs_post_load(l.module), CS_REFUSED);
     bare_close(&l.bare);
 }
 

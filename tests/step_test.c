@@ -450,9 +450,10 @@ static void an_unfinished_back_end_is_refused(void **state) {
     struct cs_layer_config config = {.device = &cs_device_ref, .method = cs_method_by_name("nvfp4_modelopt")};
     config.sizes = (struct cs_sizes){.experts = 1, .experts_global = 1, .hidden = 64, .hidden_u = 64, .intermediate_full = 64, .intermediate_u = 64,
                                      .intermediate = 64, .tp = 1, .ep = 1};
-    config.backend = cs_backend_by_name(config.method, "marlin");
+    config.backend = cs_backend_by_name(config.method, "b12x");
     assert_fine(cs_layer_open(&fixture.layer, &config));
     assert_int_equal(cs_post_load(&fixture.layer.module), CS_UNSUPPORTED);
+    assert_true(strstr(cs_error_text(), "not described") != NULL);
     cs_layer_close(&fixture.layer);
 }
 

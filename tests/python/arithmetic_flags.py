@@ -33,12 +33,11 @@ def of_nvcc(text):
     commands = re.findall(r"COMMAND \$\{COLDSTART_NVCC\}(.*?)(?:DEPENDS|COMMENT|VERBATIM)", text, re.S)
     wrong = [] if commands else ["gpu/cuda.cmake: no nvcc command"]
     for command in commands:
-        words = command.split()
+        words = [word for word in re.split(r"[ ,\n]|-Xcompiler=", command) if word]
         wrong += [f"gpu/cuda.cmake: {word} lets results depend on the device" for word in loose(words)]
         if "--fmad=false" not in words:
             wrong.append("gpu/cuda.cmake: --fmad=false is missing")
-        if "-ffp-contract=off" not in re.split(r"[ ,=]", command.replace("-ffp-contract=", "-ffp-contract\0").replace("\0", "=")) \
-                and "-ffp-contract=off" not in command:
+        if "-ffp-contract=off" not in re.split(r"[ ,\n]|-Xcompiler=", command):
             wrong.append("gpu/cuda.cmake: -ffp-contract=off for the host compiler is missing")
     return wrong
 
