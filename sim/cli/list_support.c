@@ -44,7 +44,7 @@ bool cs_list_support_row(const struct cs_support_list *list, size_t i, struct cs
     cells[2] = row->loader->name;
     cells[3] = proofs[row->loading];
     cells[4] = is_there ? proofs[row->post_load] : "refused";
-    cells[5] = !is_there      ? "post-load is not implemented"
+    cells[5] = !is_there      ? row->backend->why_not
                : row->missing ? cs_arena_format(arena, "no capture of %s", row->missing)
                               : NULL;
     return true;
