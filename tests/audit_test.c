@@ -343,8 +343,8 @@ static void a_start_may_be_refused(void **state) {
 
 static void what_is_not_implemented_fails(void **state) {
     (void)state;
-    audit_gpt_oss("marlin", 1, "layerwise", "none");
-    assert_status(CS_FAILED, "gpt_oss_mxfp4 with marlin is not implemented");
+    audit_gpt_oss("humming", 1, "layerwise", "none");
+    assert_status(CS_FAILED, "gpt_oss_mxfp4 with humming has no post-load");
 }
 
 /* ---- expectations ---- */

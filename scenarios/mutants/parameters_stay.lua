@@ -3,7 +3,7 @@
 local models = require "models.gpt_oss"
 
 return cs.scenario {
-  name = "backends.parameters_stay",
+  name = "mutants.parameters_stay",
   model = models.gpt_oss_20b { layers = 2, experts = 4, hidden = 256, intermediate = 128 },
   method = "nvfp4_ct", backend = "flashinfer_trtllm", tp = 2,
   kills = { "forgets_parameters" },
