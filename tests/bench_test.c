@@ -93,7 +93,7 @@ static void what_is_wrong_is_said(void **state) {
         {"--threads 0", 2, "--threads wants a number from 1 to 1024, found \"0\""},
         {"--threads 2x", 2, "found \"2x\""},
         {"--device reff", 2, "unknown device \"reff\": did you mean \"ref\"?"},
-        {"memcpy", 2, "bench takes options only, found \"memcpy\""},
+        {"memcpy", 2, "bench takes options only, or the word fuzz, found \"memcpy\""},
         {"--size 64KiB -k memcpy --json no/such/folder.json", 3, "cannot write \"no/such/folder.json\""},
     };
     for (size_t i = 0; i < CS_COUNT(rows); i++) {

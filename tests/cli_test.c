@@ -48,7 +48,7 @@ static void without_a_verb_it_says_where_to_look(void **state) {
 static void an_unknown_verb_gets_a_suggestion(void **state) {
     (void)state;
     assert_refused("lst", CS_EXIT_USAGE, "unknown verb \"lst\": did you mean \"list\"?");
-    assert_refused("xyzzy", CS_EXIT_USAGE, "one of bench, check, conform, coverage, help, list, make-checkpoint, mutants, run, version");
+    assert_refused("xyzzy", CS_EXIT_USAGE, "one of bench, check, conform, coverage, fuzz, help, list, make-checkpoint, merge, mutants, run, version");
 }
 
 static void the_version_is_one_line(void **state) {

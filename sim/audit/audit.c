@@ -277,6 +277,7 @@ static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     if (!is_refusal(status) || (is_start && !(expected && expected->is_refused))) return status;
     audit->refusal = cs_arena_text(audit->arena, cs_error_text());
     audit->verdict->refused_reason = audit->refusal;
+    audit->verdict->refused_load = audit->live.log.load;
     CS_REQUIRE(audit->refusal, CS_NO_MEMORY, "out of memory for a message");
     if (expected) return CS_OK;
     audit->verdict->seen |= CS_SEEN_BIT(CS_SEEN_REFUSAL);

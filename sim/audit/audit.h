@@ -59,6 +59,7 @@ struct cs_verdict {
     enum cs_verdict_status status;
     const char *reason; /* one line: why it did not pass, such as "line 14: side_moved: expected 6, got 0"; or NULL */
     const char *refused_reason; /* or NULL */
+    int refused_load;           /* the load that was refused: 0 the start, 1 the first reload, … */
     int64_t params_total;
     int64_t count[CS_N_COUNTS]; /* of the failing expectation, or of the last one */
     int line;                   /* of that expectation */
@@ -67,6 +68,7 @@ struct cs_verdict {
     struct cs_first first;
     size_t n_why;
     const char *const *why;   /* explanation, at most 15 lines */
+    char writer[48];          /* who wrote the first wrong value to begin with: "loader llama4", "nobody" */
     int64_t n_expectations;   /* that were judged */
     const int64_t *n_excused; /* one for each of scenario->excuses: tensors that differed there, and may */
     const char *warning;      /* of the padding records (R2.5), or NULL */
@@ -106,5 +108,13 @@ struct cs_audit_options {
  * …); the verdict is then of no use. Text of the verdict is made in `arena`. */
 enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struct cs_audit_options *options,
                                  struct cs_arena *arena, struct cs_verdict *verdict);
+
+/* A state to compare with again and again: digests of every tensor. In `arena`; its names are the session's, which may
+ * be restarted, but must not be closed. */
+struct cs_kept;
+enum cs_status cs_kept_make(struct cs_session *session, struct cs_arena *arena, const struct cs_kept **kept);
+/* How many of its parameters and buffers differ now. */
+enum cs_status cs_kept_compare(const struct cs_kept *kept, struct cs_session *session, struct cs_arena *scratch,
+                               int64_t *n_differ);
 
 #endif

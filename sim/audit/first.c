@@ -130,8 +130,12 @@ enum cs_status cs_first_difference(const struct cs_case *failing, const struct c
     struct cs_session_config config = config_of(failing, entry, failing->cold_policy);
     unsigned char *expected = NULL, *actual = NULL;
     enum cs_status status = cold_bytes(&config, failing, entry, &expected);
-    bool is_layout = status == CS_OK && !expected; /* there is no element to show */
-    if (is_layout) return CS_OK;
+    /* Another layout, or an abandoned reload's tensor without memory: there is no element to show. */
+    bool is_layout = status == CS_OK && (!expected || slot->param->view.storage->kind != CS_STORAGE_MEMORY);
+    if (is_layout) {
+        free(expected);
+        return CS_OK;
+    }
     if (status == CS_OK) status = read_view(failing->live->config.device, &slot->param->view, &actual);
     if (status == CS_OK) compare_bytes(entry, expected, actual, first, element);
     free(expected);

@@ -107,12 +107,14 @@ static void say_origin(struct text *text, const struct walk *walk, int load, con
 struct provenance {
     bool is_stale;  /* the value passed through bytes that an earlier load left */
     bool is_loaded; /* a loader of this load put it there */
+    const struct cs_log_entry *began; /* where the value began, or NULL */
 };
 
 static struct provenance say_path(struct text *text, struct walk *walk, int load, const char *policy) {
     bool is_stale = false, is_loaded = false;
+    const struct cs_log_entry *began = NULL;
     for (int steps = 0; steps < LONGEST_WALK && find_writer(walk); steps++) {
-        const struct cs_log_entry *entry = walk->last;
+        const struct cs_log_entry *entry = began = walk->last;
         if (entry->load < load && !is_stale && entry->has_source) {
             is_stale = true;
             say(text, cs_arena_format(text->arena,
@@ -135,7 +137,7 @@ static struct provenance say_path(struct text *text, struct walk *walk, int load
         is_loaded = entry->kind == CS_LOG_LOAD && entry->load == load;
         break;
     }
-    return (struct provenance){is_stale, is_loaded};
+    return (struct provenance){is_stale, is_loaded, began};
 }
 
 static const char *param_text(struct cs_arena *arena, const struct cs_tensor_spec *spec) {
@@ -211,6 +213,18 @@ static struct provenance say_provenance(struct text *text, const struct cs_case 
     return say_path(text, &walk, live->log.load, live->config.policy);
 }
 
+/* The kind of operation and its name, without places: failures with one cause have one text. */
+static void name_writer(const struct cs_log_entry *began, char *writer, size_t size) {
+    static const char *const kinds[] = {
+#define X(id, name) [CS_LOG_##id] = (name),
+        CS_LOG_KINDS(X)
+#undef X
+    };
+    bool is_nobody = !began || began->kind == CS_LOG_ALLOCATE;
+    snprintf(writer, size, "%s%s%s", is_nobody ? "nobody" : kinds[began->kind], is_nobody || !began->who ? "" : " ",
+             is_nobody || !began->who ? "" : began->who);
+}
+
 enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *entry, int64_t element,
                           struct cs_arena *arena, struct cs_verdict *verdict) {
     struct text text = {.arena = arena, .lines = CS_NEW_ARRAY(arena, const char *, MOST_LINES)};
@@ -223,6 +237,7 @@ enum cs_status cs_explain(const struct cs_case *failing, const struct cs_entry *
         say(&text, "where it came from is not known: the trace is full; take fewer layers or experts");
     else if (element >= 0)
         from = say_provenance(&text, failing, entry, element);
+    name_writer(from.began, verdict->writer, sizeof verdict->writer);
     const struct cs_tensor_spec *spec = spec_of(entry);
     if (spec && verdict->first.byte_class == CS_BYTE_PADDING) say(&text, param_text(arena, spec));
     say(&text, is_random ? "the tensor changes with what undefined memory holds"

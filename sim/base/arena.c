@@ -74,6 +74,17 @@ void cs_arena_release(struct cs_arena *arena) {
     *arena = (struct cs_arena){0};
 }
 
+void cs_arena_rewind(struct cs_arena *arena) {
+    struct cs_arena_chunk *newest = arena->chunks; /* chunks double: the newest is the largest, or was asked for alone */
+    if (!newest) return;
+    while (newest->next) {
+        struct cs_arena_chunk *older = newest->next;
+        newest->next = older->next;
+        free(older);
+    }
+    arena->used = 0;
+}
+
 void *cs_arena_grow(struct cs_arena *arena, void **items, size_t count, size_t *capacity, size_t size) {
     if (count == *capacity) {
         size_t wider = *capacity ? *capacity * 2 : 8;

@@ -81,6 +81,9 @@ void cs_arena_release(struct cs_arena *arena);
  * checks, before its result is used. */
 enum cs_status cs_arena_checked(const struct cs_arena *arena, enum cs_status status);
 
+/* Forgets everything and keeps the largest chunk: the next allocations need nothing from libc. */
+void cs_arena_rewind(struct cs_arena *arena);
+
 /* Appends room for one element to an arena array: doubles `*items` when `count` reaches `*capacity`.
  * Returns the new element, zeroed, or NULL when out of memory. The caller increments its count. */
 void *cs_arena_grow(struct cs_arena *arena, void **items, size_t count, size_t *capacity, size_t size);

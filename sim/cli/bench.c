@@ -31,6 +31,7 @@ struct run {
     FILE *text;
     json_t *rows;
     size_t n_slow;
+    bool is_of_fuzz; /* orderings a second instead */
     bool had_no_memory;
 };
 
@@ -68,7 +69,9 @@ static enum cs_status set_threads(const char *text) {
 
 static enum cs_status read_settings(struct run *run, int argc, char **argv, struct cs_arena *arena) {
     CS_TRY(cs_options_parse(&run->given, cs_bench_cli_options, argc, argv, arena));
-    CS_REQUIRE(run->given.n_words == 0, CS_BAD_USAGE, "bench takes options only, found \"%s\"", run->given.words[0]);
+    run->is_of_fuzz = run->given.n_words == 1 && cs_text_equal(run->given.words[0], "fuzz");
+    CS_REQUIRE(run->given.n_words == 0 || run->is_of_fuzz, CS_BAD_USAGE,
+               "bench takes options only, or the word fuzz, found \"%s\"", run->given.words[0]);
     const char *device = cs_options_value(&run->given, "device");
     run->json = cs_options_value(&run->given, "json");
     run->text = run->json && cs_text_equal(run->json, "-") ? stderr : stdout;
@@ -146,8 +149,31 @@ static enum cs_status measure(struct run *run) {
     return run->json ? write_json(run) : CS_OK;
 }
 
+static void show_ordering(void *context, const struct cs_bench_ordering *result) {
+    struct run *run = context;
+    char peer[64] = "-";
+    if (result->peer > 0) snprintf(peer, sizeof peer, "%.0f (%.0f times)", result->peer, result->rate / result->peer);
+    fprintf(run->text, "%-40s  %10.0f  %-18s  %6.0f  %s\n", result->what, result->rate, peer, result->goal,
+            result->rate < result->goal ? "slow" : "ok");
+    fflush(run->text);
+    run->n_slow += result->rate < result->goal;
+}
+
+static enum cs_status measure_orderings(struct run *run) {
+    omp_set_num_threads(1);
+    fprintf(run->text, "orderings a second, one thread, device %s: build, load A, post-load, reload B, compare with a kept state\n\n",
+            run->options.device->name);
+    fprintf(run->text, "%-40s  %10s  %-18s  %6s\n", "model", "a second", "peer", "goal");
+    return cs_bench_orderings(run->options.device, run->options.filter, show_ordering, run);
+}
+
 static int run_all(struct run *run, int argc, char **argv, struct cs_arena *arena) {
     enum cs_status status = read_settings(run, argc, argv, arena);
+    if (status == CS_OK && run->is_of_fuzz) {
+        status = measure_orderings(run);
+        return status != CS_OK ? cs_cli_fail(status)
+                               : cs_options_value(&run->given, "check") && run->n_slow ? CS_EXIT_FAILED : CS_EXIT_PASSED;
+    }
     if (status == CS_OK && cs_bench_count(&run->options) == 0) {
         fprintf(stderr, "coldstart: nothing ran: no row's name contains \"%s\"\n", run->options.filter);
         return CS_EXIT_NOTHING;

@@ -115,13 +115,19 @@ static enum cs_status count_form(struct cs_listing *list, const struct cs_loader
     return CS_OK;
 }
 
-/* The loader in whose form the checkpoint is: of the wanted one and the method's, the first of whose tensors the
- * largest part is there. */
+/* The loader in whose form the checkpoint is: of the wanted one, the scenario's and the method's, the first of whose
+ * tensors the largest part is there (several forms have the same names). */
 static enum cs_status form_of(struct cs_listing *list, const struct cs_loader *wanted, const struct cs_loader **form) {
     const char *const *loaders = cs_scenario_method(list->session->config.scenario)->loaders;
+    const struct cs_loader *usual = cs_session_loader(list->session, NULL);
     size_t best_found, best_n, n_found, n;
     *form = wanted;
     CS_TRY(count_form(list, wanted, &best_found, &best_n));
+    CS_TRY(count_form(list, usual, &n_found, &n));
+    if (n_found * best_n > best_found * n) {
+        *form = usual;
+        best_found = n_found, best_n = n;
+    }
     for (; *loaders && best_found < best_n; loaders++) {
         const struct cs_loader *loader = cs_session_loader(list->session, *loaders);
         CS_TRY(count_form(list, loader, &n_found, &n));

@@ -148,3 +148,28 @@ enum cs_status cs_session_checkpoints(struct cs_session *session) {
     }
     return CS_OK;
 }
+
+static enum cs_status keep_entry(struct cs_session *session, struct cs_checkpoint_entry *entry) {
+    if (entry->mapped || !entry->bytes) return CS_OK;
+    unsigned char *bytes = CS_NEW_ARRAY(&session->arena, unsigned char, entry->bytes);
+    CS_REQUIRE(bytes, CS_NO_MEMORY, "out of memory for %s", entry->name);
+    size_t bits = (size_t)cs_dtype_bits(entry->dtype);
+    for (size_t i = 0; i < entry->bytes * 8 / bits; i++) {
+        uint64_t element = cs_content_element(&entry->content, entry->dtype, i);
+        if (bits < 8)
+            bytes[i / 2] = (unsigned char)(bytes[i / 2] | element << i % 2 * 4);
+        else
+            memcpy(bytes + i * bits / 8, &element, bits / 8); /* little-endian, as everything here */
+    }
+    entry->mapped = bytes;
+    return CS_OK;
+}
+
+enum cs_status cs_session_keep_checkpoints(struct cs_session *session) {
+    for (size_t i = 0; i < session->n_checkpoints; i++) {
+        struct cs_checkpoint *checkpoint = &session->checkpoints[i];
+        for (size_t e = 0; e < checkpoint->n_entries; e++) CS_TRY(keep_entry(session, &checkpoint->entries[e]));
+        checkpoint->version = 0; /* its entries hold the perturbed numbers by now */
+    }
+    return CS_OK;
+}

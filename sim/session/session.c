@@ -36,13 +36,13 @@ static enum cs_status open_rank(struct cs_session *session, int index) {
         .device = config->device,
         .policy = cs_policy_by_name(config->policy),
         .defects = config->scenario->defects,
-        .arena = &session->arena,
+        .arena = &session->live,
         .log = &session->log,
         .stats = &session->fill,
         .has_prefill = config->has_prefill,
         .prefill = config->prefill,
         .n_modules = session->model.n_modules,
-        .modules = CS_NEW_ARRAY(&session->arena, struct cs_module, session->model.n_modules),
+        .modules = CS_NEW_ARRAY(&session->live, struct cs_module, session->model.n_modules),
     };
     CS_REQUIRE(rank->modules && rank->policy, CS_NO_MEMORY, "out of memory for rank %d", index);
     struct cs_memory memory = config->pool ? cs_pool_memory(config->pool) : cs_device_memory(config->device);
@@ -51,19 +51,37 @@ static enum cs_status open_rank(struct cs_session *session, int index) {
     return CS_OK;
 }
 
-enum cs_status cs_session_open(struct cs_session *session, const struct cs_session_config *config) {
-    *session = (struct cs_session){.config = *config};
-    session->log =
-        (struct cs_log){.is_tracing = config->is_tracing, .probes = config->probes, .arena = &session->arena};
-    CS_TRY(cs_session_resolve(session));
-    CS_TRY(cs_session_checkpoints(session));
-    session->ranks = CS_NEW_ARRAY(&session->arena, struct cs_rank, session->model.n_ranks);
+static enum cs_status open_ranks(struct cs_session *session) {
+    session->log = (struct cs_log){.is_tracing = session->config.is_tracing, .probes = session->config.probes, .arena = &session->live};
+    session->ranks = CS_NEW_ARRAY(&session->live, struct cs_rank, session->model.n_ranks);
     CS_REQUIRE(session->ranks, CS_NO_MEMORY, "out of memory for %zu ranks", session->model.n_ranks);
     for (size_t r = 0; r < session->model.n_ranks; r++) {
         CS_TRY(open_rank(session, (int)r));
         session->n_ranks++;
     }
     return CS_OK;
+}
+
+enum cs_status cs_session_open(struct cs_session *session, const struct cs_session_config *config) {
+    *session = (struct cs_session){.config = *config};
+    CS_TRY(cs_session_resolve(session));
+    CS_TRY(cs_session_checkpoints(session));
+    return open_ranks(session);
+}
+
+static void close_ranks(struct cs_session *session) {
+    for (size_t r = 0; r < session->n_ranks; r++) cs_allocator_close(&session->ranks[r].allocator);
+    session->n_ranks = 0;
+}
+
+enum cs_status cs_session_restart(struct cs_session *session) {
+    close_ranks(session);
+    cs_arena_rewind(&session->live);
+    session->fill = (struct cs_fill_stats){0};
+    session->accounting = (struct cs_accounting){0};
+    session->is_unusable = false;
+    session->asleep = NULL;
+    return open_ranks(session);
 }
 
 bool cs_session_walks_names(const struct cs_session *session, const struct cs_op *op) {
@@ -272,8 +290,9 @@ enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op
 }
 
 void cs_session_close(struct cs_session *session) {
-    for (size_t r = 0; r < session->n_ranks; r++) cs_allocator_close(&session->ranks[r].allocator);
+    close_ranks(session);
     for (size_t i = 0; i < session->n_checkpoints; i++) cs_checkpoint_close(&session->checkpoints[i]);
+    cs_arena_release(&session->live);
     cs_arena_release(&session->arena);
     *session = (struct cs_session){0};
 }

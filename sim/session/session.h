@@ -283,7 +283,8 @@ struct cs_accounting {
 
 struct cs_session {
     struct cs_session_config config;
-    struct cs_arena arena;
+    struct cs_arena arena; /* of what the scenario says */
+    struct cs_arena live;  /* of ranks, modules, parameters and logs: one server's */
     struct cs_model_spec model;
     struct cs_route_set *route_sets; /* one for each loader that was used */
     struct cs_log log;
@@ -305,6 +306,10 @@ enum cs_status cs_session_open(struct cs_session *session, const struct cs_sessi
 enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_op *op);
 /* Runs one operation that is no EXPECT. CS_REFUSED when the real engine refuses it too. */
 enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op);
+/* Throws the server away and makes an empty one of the same scenario: what was resolved, opened and allocated stays. */
+enum cs_status cs_session_restart(struct cs_session *session);
+/* Computes every synthetic checkpoint now; loads then read bytes, as from a file. */
+enum cs_status cs_session_keep_checkpoints(struct cs_session *session);
 void cs_session_close(struct cs_session *session);
 
 #endif

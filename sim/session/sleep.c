@@ -17,9 +17,9 @@ struct cs_sleep {
 };
 
 static enum cs_status keep(struct cs_session *session, const struct cs_rank *rank, const struct cs_view *view) {
-    struct kept *kept = CS_NEW(&session->arena, struct kept);
+    struct kept *kept = CS_NEW(&session->live, struct kept);
     size_t size = (size_t)(cs_view_numel(view) * cs_dtype_bits(view->dtype) + 7) / 8;
-    void *bytes = CS_NEW_ARRAY(&session->arena, char, size + 1);
+    void *bytes = CS_NEW_ARRAY(&session->live, char, size + 1);
     CS_REQUIRE(kept && bytes, CS_NO_MEMORY, "out of memory for the buffers of a sleeping server");
     *kept = (struct kept){
         .next = session->asleep->kept, .device = rank->device, .view = *view, .size = size, .bytes = bytes};
@@ -54,7 +54,7 @@ static void note_dropped(struct cs_rank *rank) {
 
 /* Level 1 moves every byte to the host and back: nobody can tell. */
 enum cs_status cs_session_sleep(struct cs_session *session, int level) {
-    session->asleep = CS_NEW(&session->arena, struct cs_sleep);
+    session->asleep = CS_NEW(&session->live, struct cs_sleep);
     CS_REQUIRE(session->asleep, CS_NO_MEMORY, "out of memory for a sleeping server");
     session->asleep->level = level;
     cs_load_probe(&session->log, level == 2 ? CS_LOAD_PROBE_slept_2 : CS_LOAD_PROBE_slept_1);

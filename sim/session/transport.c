@@ -155,7 +155,7 @@ static enum cs_status note_changed(struct cs_session *session, const char *name)
     struct cs_accounting *accounting = &session->accounting;
     for (size_t i = 0; i < accounting->n_changed; i++)
         if (cs_text_equal(accounting->changed[i], name)) return CS_OK; /* on another rank */
-    const char **added = cs_arena_grow(&session->arena, (void **)&accounting->changed, accounting->n_changed,
+    const char **added = cs_arena_grow(&session->live, (void **)&accounting->changed, accounting->n_changed,
                                        &accounting->changed_capacity, sizeof *added);
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for the names of changed tensors");
     *added = name;

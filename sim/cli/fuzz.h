@@ -1,0 +1,111 @@
+/* One campaign of the verb `fuzz`. Inside sim/cli only.
+ *
+ *   fuzz_settings.c  the command line, shards            fuzz_pool.c   plans in processes of their own
+ *   fuzz_failure.c   one failure: shrunk, in words       fuzz_store.c  the output folder: what survives, and merging
+ *   fuzz_report.c    summary, JSON, JUnit                fuzz.c        the verb */
+#ifndef CS_CLI_FUZZ_H
+#define CS_CLI_FUZZ_H
+
+#include "sim/cli/cli.h"
+#include "sim/cli/internal.h"
+#include "sim/cli/progress.h"
+#include "sim/fuzz/fuzz.h"
+
+enum { CS_FUZZ_LINES = 15, CS_FUZZ_LINE = 400, CS_FUZZ_MOST_JOBS = 256 };
+
+/* What a plan gave, as it travels from a process. */
+struct cs_fuzz_answer {
+    uint64_t number, digest;
+    enum cs_fuzz_outcome outcome;
+    enum cs_status status; /* CS_OK, or a fault of ours: `reason` is its message */
+    bool is_crash;         /* the process did not come back: `reason` says how it ended */
+    char fingerprint[256], reason[CS_FUZZ_LINE];
+    uint32_t n_why;
+    char why[CS_FUZZ_LINES][CS_FUZZ_LINE];
+};
+
+/* ---- processes ---- */
+
+struct cs_workers;
+/* `n` processes that judge plans; none is started before the first plan. A process that crashes, or says nothing for
+ * `timeout` seconds, is replaced, and its plan answered with is_crash. */
+enum cs_status cs_workers_open(size_t n, const struct cs_judge_options *options, double timeout,
+                            struct cs_workers **pool);
+bool cs_workers_has_room(const struct cs_workers *pool);
+size_t cs_workers_n_waiting(const struct cs_workers *pool);
+enum cs_status cs_workers_send(struct cs_workers *pool, uint64_t number, const struct cs_fuzz_plan *plan,
+                            cs_defect_set defects);
+/* Waits for an answer, of any plan. */
+enum cs_status cs_workers_take(struct cs_workers *pool, struct cs_fuzz_answer *answer);
+void cs_workers_close(struct cs_workers *pool);
+
+/* ---- failures ---- */
+
+struct cs_fuzz_failure {
+    struct cs_fuzz_plan found, plan; /* as it was found, and shrunk */
+    char fingerprint[256];
+    const char *name, *file; /* of its scenario; file NULL: there is no output folder */
+    uint64_t number;         /* of the plan that found it */
+    int64_t n_times;
+    size_t n_runs; /* of shrinking */
+    double seconds;
+    bool is_minimal, is_flaky, is_canary;
+    size_t n_lines;
+    const char *lines[CS_FUZZ_LINES]; /* the same in text, JSON and JUnit */
+};
+
+/* ---- the campaign ---- */
+
+struct cs_fuzz_shard {
+    uint64_t index, n; /* index of n, from 0 */
+    const char *source; /* "--shard", "SLURM_ARRAY_TASK_ID", …; NULL: not sharded */
+};
+
+struct cs_campaign {
+    struct cs_arena arena;
+    struct cs_options options;
+    struct cs_stream_options stream_options;
+    struct cs_judge_options judge;
+    cs_defect_set canary; /* defects of every 16th plan, run once more; 0: none */
+    const char *seed_text, *options_text; /* the latter: what else decides which plans there are */
+    struct cs_fuzz_shard shard;
+    double most_seconds, timeout; /* 0: no limit in seconds */
+    uint64_t most_random;         /* plans of the random part */
+    size_t n_jobs;
+    const char *output, *json, *junit;
+    FILE *text;
+    struct cs_progress progress;
+
+    struct cs_plan_stream *stream;
+    struct cs_workers *pool, *shrinkers;
+    struct cs_recount recount;
+    double start;
+    uint64_t n_sent, n_done, n_skipped; /* plans of this shard; skipped: an earlier run of the campaign had done them */
+    uint64_t n_resumed;                 /* of the stream, done before */
+    int64_t n_of_part[CS_N_PARTS], n_refused, n_corpus, n_canary_runs, first_canary;
+    double seconds_before, canary_seconds;
+    size_t n_failures, capacity;
+    struct cs_fuzz_failure *failures;
+    size_t n_paths; /* letter × back end that ran */
+    bool *has_path;
+};
+
+enum cs_status cs_campaign_settings(struct cs_campaign *campaign, int argc, char **argv);
+enum cs_status cs_fuzz_shard_find(const char *text, struct cs_fuzz_shard *shard);
+
+/* Notes a failing answer: shrinks, saves and prints it when its fingerprint is new. */
+enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan,
+                                  const struct cs_fuzz_answer *answer, bool is_canary);
+
+enum cs_status cs_store_open(struct cs_campaign *campaign);
+enum cs_status cs_store_failure(struct cs_campaign *campaign, struct cs_fuzz_failure *failure);
+enum cs_status cs_store_state(const struct cs_campaign *campaign);
+/* Plans that scenarios of the corpus carry in their "-- plan: " line. */
+enum cs_status cs_corpus_read(const char *path, struct cs_arena *arena, struct cs_fuzz_plan **plans, size_t *n);
+
+void cs_campaign_print_head(const struct cs_campaign *campaign);
+void cs_campaign_print_summary(const struct cs_campaign *campaign);
+void cs_campaign_print_failure(const struct cs_campaign *campaign, const struct cs_fuzz_failure *failure);
+enum cs_status cs_campaign_reports(const struct cs_campaign *campaign);
+
+#endif

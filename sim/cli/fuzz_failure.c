@@ -1,0 +1,132 @@
+/* One failure: made small, said in words, saved. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/cli/fuzz.h"
+
+enum { MOST_SHRINK_RUNS = 2000, SHRINK_SECONDS = 20, REPEATS = 2 };
+
+struct wanted {
+    struct cs_campaign *campaign;
+    const char *fingerprint;
+    struct cs_fuzz_answer answer; /* of the last plan that failed so */
+};
+
+static enum cs_status ask(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan, struct cs_fuzz_answer *answer) {
+    if (!campaign->shrinkers) CS_TRY(cs_workers_open(1, &campaign->judge, campaign->timeout, &campaign->shrinkers));
+    CS_TRY(cs_workers_send(campaign->shrinkers, 0, plan, 0));
+    return cs_workers_take(campaign->shrinkers, answer);
+}
+
+static bool is_failure(const struct cs_fuzz_answer *answer) {
+    return answer->outcome == CS_FUZZ_FAILED || answer->status != CS_OK;
+}
+
+static enum cs_status still_fails(void *context, const struct cs_fuzz_plan *plan, bool *fails) {
+    struct wanted *wanted = context;
+    struct cs_fuzz_answer answer;
+    CS_TRY(ask(wanted->campaign, plan, &answer));
+    *fails = is_failure(&answer) && cs_text_equal(answer.fingerprint, wanted->fingerprint);
+    if (*fails) wanted->answer = answer;
+    return CS_OK;
+}
+
+/* ---- words ---- */
+
+static void say(struct cs_fuzz_failure *failure, const char *line) {
+    if (line && failure->n_lines < CS_FUZZ_LINES) failure->lines[failure->n_lines++] = line;
+}
+
+static const char *steps_text(const struct cs_fuzz_plan *plan, struct cs_arena *arena) {
+    char text[CS_PLAN_TEXT];
+    const char *steps = strstr(cs_fuzz_plan_text(plan, text), " steps=");
+    return cs_arena_format(arena, "%s", steps ? steps + 7 : "");
+}
+
+static const char *model_text(const struct cs_fuzz_plan *plan, struct cs_arena *arena) {
+    const char *v[CS_N_AXES];
+    for (int i = 0; i < CS_N_AXES; i++) v[i] = cs_axis_value((enum cs_axis_id)i, plan->axis[i]);
+    return cs_arena_format(arena, "%s, loader %s, %s, %s layers, %s experts, hidden %s, intermediate %s, beside: %s, rounding %s, memory %s, policy %s, device %s",
+                           v[CS_AXIS_backend], v[CS_AXIS_loader], v[CS_AXIS_ranks], v[CS_AXIS_layers],
+                           v[CS_AXIS_experts], v[CS_AXIS_hidden], v[CS_AXIS_intermediate], v[CS_AXIS_beside],
+                           v[CS_AXIS_rounding], v[CS_AXIS_allocator], v[CS_AXIS_policy], v[CS_AXIS_device]);
+}
+
+/* What it is, why, the plan, and the command: the last four lines always have room. */
+static void describe(struct cs_campaign *campaign, const struct cs_fuzz_answer *answer,
+                     struct cs_fuzz_failure *failure) {
+    struct cs_arena *arena = &campaign->arena;
+    enum { KEPT = 4 };
+    failure->n_lines = 0;
+    say(failure, cs_arena_format(arena, "%s", answer->reason));
+    for (size_t i = 0; i < answer->n_why && failure->n_lines < CS_FUZZ_LINES - KEPT; i++)
+        say(failure, cs_arena_format(arena, "%s", answer->why[i]));
+    say(failure, cs_arena_format(arena, "steps: %s", steps_text(&failure->plan, arena)));
+    say(failure, cs_arena_format(arena, "model: %s", model_text(&failure->plan, arena)));
+    say(failure, cs_arena_format(arena, "%s after %zu plans, from plan %" PRIu64 " of %zu steps",
+                                 failure->is_flaky     ? "FLAKY: the same plan does not fail each time; not made smaller"
+                                 : failure->is_minimal ? "made small"
+                                                       : "made smaller (the budget ended; the same command goes on)",
+                                 failure->n_runs, failure->number, (size_t)failure->found.n_steps));
+    say(failure, cs_arena_format(arena, "repeat: coldstart run %s", failure->file ? failure->file : "FILE (give --output-dir to have one)"));
+}
+
+/* ---- the failure ---- */
+
+static enum cs_status shrink(struct cs_campaign *campaign, struct cs_fuzz_failure *failure,
+                             const struct cs_fuzz_answer *first) {
+    struct wanted wanted = {campaign, failure->fingerprint, *first};
+    for (int i = 0; i < REPEATS && !failure->is_flaky; i++) {
+        bool fails;
+        CS_TRY(still_fails(&wanted, &failure->plan, &fails));
+        failure->is_flaky = !fails;
+    }
+    double start = cs_progress_now();
+    struct cs_shrink_options options = {still_fails, &wanted, MOST_SHRINK_RUNS, SHRINK_SECONDS};
+    struct cs_shrunk shrunk = {0};
+    if (!failure->is_flaky) CS_TRY(cs_fuzz_shrink(&options, &failure->plan, &shrunk));
+    failure->is_minimal = shrunk.is_minimal;
+    failure->n_runs = shrunk.n_runs;
+    failure->seconds = cs_progress_now() - start;
+    if (campaign->output) failure->file = cs_arena_format(&campaign->arena, "%s/%s.lua", campaign->output, failure->name);
+    describe(campaign, &wanted.answer, failure);
+    return campaign->output ? cs_store_failure(campaign, failure) : CS_OK;
+}
+
+static struct cs_fuzz_failure *find(struct cs_campaign *campaign, const char *fingerprint) {
+    for (size_t i = 0; i < campaign->n_failures; i++)
+        if (cs_text_equal(campaign->failures[i].fingerprint, fingerprint)) return &campaign->failures[i];
+    return NULL;
+}
+
+enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan,
+                                  const struct cs_fuzz_answer *answer, bool is_canary) {
+    if (is_canary) {
+        if (campaign->first_canary < 0) {
+            campaign->first_canary = campaign->n_canary_runs;
+            campaign->canary_seconds = cs_progress_now() - campaign->start;
+        }
+        return CS_OK;
+    }
+    struct cs_fuzz_failure *known = find(campaign, answer->fingerprint);
+    if (known) {
+        known->n_times++;
+        return CS_OK;
+    }
+    void *items = campaign->failures;
+    struct cs_fuzz_failure *failure =
+        cs_arena_grow(&campaign->arena, &items, campaign->n_failures, &campaign->capacity, sizeof *failure);
+    CS_REQUIRE(failure, CS_NO_MEMORY, "no memory for failure %zu", campaign->n_failures + 1);
+    campaign->failures = items;
+    campaign->n_failures++;
+    *failure = (struct cs_fuzz_failure){.found = *plan, .plan = *plan, .number = answer->number, .n_times = 1};
+    memcpy(failure->fingerprint, answer->fingerprint, sizeof failure->fingerprint);
+    failure->name = cs_arena_format(
+        &campaign->arena, "fuzz.f%016" PRIx64,
+        cs_fnv1a64(CS_FNV1A64_START, failure->fingerprint, strlen(failure->fingerprint)));
+    CS_REQUIRE(failure->name, CS_NO_MEMORY, "no memory for a failure");
+    CS_TRY(shrink(campaign, failure, answer));
+    cs_progress_clear(&campaign->progress);
+    cs_campaign_print_failure(campaign, failure);
+    return CS_OK;
+}

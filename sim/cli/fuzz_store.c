@@ -1,0 +1,151 @@
+/* The output folder of a campaign: campaign.json, which says how far it is, and a scenario for each failure. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/cli/fuzz_json.h"
+
+static const char *path_in(const struct cs_campaign *campaign, struct cs_arena *arena, const char *name) {
+    return cs_arena_format(arena, "%s/%s", campaign->output, name);
+}
+
+/* ---- failures ---- */
+
+enum cs_status cs_store_failure(struct cs_campaign *campaign, struct cs_fuzz_failure *failure) {
+    struct cs_arena *arena = &campaign->arena;
+    struct cs_scenario scenario;
+    char plan[CS_PLAN_TEXT];
+    const char *comment[CS_FUZZ_LINES + 2];
+    size_t n = 0;
+    comment[n++] = cs_arena_format(arena, "fingerprint: %s", failure->fingerprint);
+    comment[n++] = cs_arena_format(arena, "plan: %s", cs_fuzz_plan_text(&failure->plan, plan));
+    for (size_t i = 0; i < failure->n_lines; i++) comment[n++] = failure->lines[i];
+    CS_TRY(cs_fuzz_scenario(&failure->plan, failure->name, arena, &scenario));
+    const char *text = cs_scenario_lua(&scenario, comment, n, arena);
+    CS_REQUIRE(text && failure->file, CS_NO_MEMORY, "no memory for \"%s\"", failure->name);
+    FILE *file = fopen(failure->file, "w");
+    int error = errno;
+    bool is_written = file && fputs(text, file) >= 0;
+    if (file && fclose(file) != 0) is_written = false;
+    CS_REQUIRE(is_written, CS_INTERNAL, "cannot write \"%s\": %s", failure->file, strerror(error));
+    return CS_OK;
+}
+
+/* ---- the corpus ---- */
+
+/* The plan of one file, or false. */
+static enum cs_status read_plan(const char *path, struct cs_fuzz_plan *plan, bool *has_plan) {
+    static const char mark[] = "-- plan: ";
+    char line[CS_PLAN_TEXT + 64];
+    FILE *file = fopen(path, "r");
+    CS_REQUIRE(file, CS_BAD_FILE, "%s: %s", path, strerror(errno));
+    *has_plan = false;
+    while (!*has_plan && fgets(line, sizeof line, file)) *has_plan = strncmp(line, mark, strlen(mark)) == 0;
+    fclose(file);
+    if (!*has_plan) return CS_OK;
+    enum cs_status status = cs_fuzz_plan_parse(line + strlen(mark), plan);
+    CS_REQUIRE(status == CS_OK, CS_BAD_FILE, "%s: %s", path, cs_error_text());
+    return CS_OK;
+}
+
+enum cs_status cs_corpus_read(const char *path, struct cs_arena *arena, struct cs_fuzz_plan **plans, size_t *n) {
+    struct cs_paths paths = {0};
+    CS_TRY(cs_find_scripts(path, arena, &paths));
+    *plans = CS_NEW_ARRAY(arena, struct cs_fuzz_plan, paths.n + 1);
+    CS_REQUIRE(*plans, CS_NO_MEMORY, "no memory for a corpus of %zu files", paths.n);
+    *n = 0;
+    for (size_t i = 0; i < paths.n; i++) {
+        bool has_plan;
+        CS_TRY(read_plan(paths.items[i].text, &(*plans)[*n], &has_plan));
+        CS_REQUIRE(has_plan || !paths.items[i].is_named, CS_BAD_FILE, "%s: no line \"-- plan: …\": no scenario of a campaign",
+                   paths.items[i].text);
+        *n += has_plan;
+    }
+    return CS_OK;
+}
+
+/* ---- the state ---- */
+
+enum cs_status cs_store_state(const struct cs_campaign *campaign) {
+    struct cs_arena scratch = {0};
+    const char *path = path_in(campaign, &scratch, "campaign.json");
+    enum cs_status status = path ? cs_write_json(path, cs_campaign_json(campaign)) : CS_NO_MEMORY;
+    cs_arena_release(&scratch);
+    return status;
+}
+
+static const char *text_of(const json_t *object, const char *key) {
+    return json_string_value(json_object_get(object, key));
+}
+
+/* A state of another campaign must not be mixed with this one. */
+static enum cs_status check_same(const struct cs_campaign *campaign, const json_t *state) {
+    const char *seed = text_of(state, "seed"), *made_by = text_of(state, "options");
+    bool is_same = seed && cs_text_equal(seed, campaign->seed_text) && made_by &&
+                   cs_text_equal(made_by, campaign->options_text) &&
+                   json_integer_value(json_object_get(state, "shard_index")) == (json_int_t)campaign->shard.index &&
+                   json_integer_value(json_object_get(state, "shard_count")) == (json_int_t)campaign->shard.n;
+    CS_REQUIRE(is_same, CS_BAD_USAGE,
+               "--output-dir %s: holds another campaign (seed %s, %s): name another folder, or remove campaign.json",
+               campaign->output, seed ? seed : "?", made_by ? made_by : "?");
+    return CS_OK;
+}
+
+static enum cs_status restore_failure(struct cs_campaign *campaign, const json_t *from) {
+    void *items = campaign->failures;
+    struct cs_fuzz_failure *failure =
+        cs_arena_grow(&campaign->arena, &items, campaign->n_failures, &campaign->capacity, sizeof *failure);
+    const char *plan = text_of(from, "plan"), *fingerprint = text_of(from, "fingerprint"), *name = text_of(from, "name");
+    CS_REQUIRE(failure && plan && fingerprint && name, CS_BAD_FILE, "%s/campaign.json: a failure is not whole",
+               campaign->output);
+    campaign->failures = items;
+    *failure = (struct cs_fuzz_failure){0};
+    CS_TRY(cs_fuzz_plan_parse(plan, &failure->plan));
+    failure->found = failure->plan;
+    snprintf(failure->fingerprint, sizeof failure->fingerprint, "%s", fingerprint);
+    failure->name = cs_arena_text(&campaign->arena, name);
+    failure->file = text_of(from, "file") ? cs_arena_text(&campaign->arena, text_of(from, "file")) : NULL;
+    failure->number = (uint64_t)json_integer_value(json_object_get(from, "number"));
+    failure->n_times = json_integer_value(json_object_get(from, "times"));
+    failure->n_runs = (size_t)json_integer_value(json_object_get(from, "shrink_runs"));
+    failure->seconds = json_real_value(json_object_get(from, "shrink_seconds"));
+    failure->is_minimal = json_is_true(json_object_get(from, "minimal"));
+    failure->is_flaky = json_is_true(json_object_get(from, "flaky"));
+    const json_t *line;
+    size_t i;
+    json_array_foreach(json_object_get(from, "text"), i, line)
+        if (i < CS_FUZZ_LINES) failure->lines[failure->n_lines++] = cs_arena_text(&campaign->arena, json_string_value(line));
+    campaign->n_failures++;
+    return CS_OK;
+}
+
+static enum cs_status restore(struct cs_campaign *campaign, const json_t *state) {
+    CS_TRY(check_same(campaign, state));
+    campaign->n_resumed = campaign->n_done = (uint64_t)json_integer_value(json_object_get(state, "plans"));
+    campaign->n_refused = json_integer_value(json_object_get(state, "refused"));
+    campaign->seconds_before = json_real_value(json_object_get(state, "seconds"));
+    for (int part = 0; part < CS_N_PARTS; part++)
+        campaign->n_of_part[part] = json_integer_value(
+            json_object_get(json_object_get(state, "parts"), cs_part_name((enum cs_part)part)));
+    const json_t *failure;
+    size_t i;
+    json_array_foreach(json_object_get(state, "failures"), i, failure) CS_TRY(restore_failure(campaign, failure));
+    return CS_OK;
+}
+
+enum cs_status cs_store_open(struct cs_campaign *campaign) {
+    CS_REQUIRE(mkdir(campaign->output, 0777) == 0 || errno == EEXIST, CS_BAD_FILE, "--output-dir %s: %s", campaign->output,
+               strerror(errno));
+    const char *path = path_in(campaign, &campaign->arena, "campaign.json");
+    CS_REQUIRE(path, CS_NO_MEMORY, "no memory for \"%s\"", campaign->output);
+    struct stat found;
+    if (stat(path, &found) != 0) return cs_store_state(campaign); /* unwritable: better said now than after hours */
+    json_error_t error;
+    json_t *state = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    CS_REQUIRE(state, CS_BAD_FILE, "%s:%d: %s", path, error.line, error.text);
+    enum cs_status status = restore(campaign, state);
+    json_decref(state);
+    return status;
+}

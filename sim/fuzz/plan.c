@@ -1,0 +1,235 @@
+/* A plan as text, and as a scenario. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/fuzz/internal.h"
+
+const char *const cs_fuzz_checkpoint_names[CS_PLAN_CHECKPOINTS] = {"A", "B", "C", "D"};
+const struct cs_checkpoint_config cs_fuzz_checkpoints[CS_PLAN_CHECKPOINTS] = {
+    {.name = "A"},
+    {.name = "B", .perturbs = "A", .version = 1},
+    {.name = "C", .perturbs = "A", .version = 2},
+    {.name = "D", .perturbs = "A", .version = 3},
+};
+
+/* ---- text ---- */
+
+struct text {
+    char *buffer;
+    size_t used;
+};
+
+static void add(struct text *text, const char *format, const char *a, const char *b) {
+    if (text->used >= CS_PLAN_TEXT) return;
+    int n = snprintf(text->buffer + text->used, CS_PLAN_TEXT - text->used, format, a, b);
+    text->used += n > 0 ? (size_t)n : 0;
+}
+
+char *cs_fuzz_plan_text(const struct cs_fuzz_plan *plan, char *buffer) {
+    struct text text = {buffer, 0};
+    char seed[24], step[CS_STEP_TEXT];
+    snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
+    add(&text, "seed=%s%s", seed, "");
+    for (int i = 0; i < CS_N_AXES; i++)
+        add(&text, " %s=%s", cs_axis((enum cs_axis_id)i)->name, cs_axis_value((enum cs_axis_id)i, plan->axis[i]));
+    if (plan->breakage) add(&text, " breaks=%s%s", cs_breakages[plan->breakage - 1].name, "");
+    add(&text, " steps=%s%s", cs_fuzz_checkpoint_names[plan->start], "");
+    for (size_t i = 0; i < plan->n_steps; i++)
+        add(&text, ",%s:%s", cs_letter_text(plan->step[i].letter, step),
+            cs_fuzz_checkpoint_names[plan->step[i].checkpoint]);
+    return buffer;
+}
+
+static enum cs_status parse_checkpoint(const char *word, uint8_t *checkpoint) {
+    CS_REQUIRE(word[0] >= 'A' && word[0] < 'A' + CS_PLAN_CHECKPOINTS && !word[1], CS_BAD_VALUE,
+               "checkpoint \"%s\" of a plan: expected A to %s", word, cs_fuzz_checkpoint_names[CS_PLAN_CHECKPOINTS - 1]);
+    *checkpoint = (uint8_t)(word[0] - 'A');
+    return CS_OK;
+}
+
+static enum cs_status parse_step(char *word, struct cs_step_of_plan *step) {
+    char *colon = strchr(word, ':'), name[CS_STEP_TEXT];
+    CS_REQUIRE(colon, CS_BAD_VALUE, "step \"%s\" of a plan: expected DRIVER.MANNER:CHECKPOINT", word);
+    *colon = 0;
+    CS_TRY(parse_checkpoint(colon + 1, &step->checkpoint));
+    for (size_t i = 0; i < cs_n_letters(); i++)
+        if (cs_text_equal(cs_letter_text(i, name), word)) {
+            step->letter = (uint8_t)i;
+            return CS_OK;
+        }
+    return cs_fail(CS_BAD_VALUE, "step \"%s\" of a plan: no driver and manner are named so", word);
+}
+
+static enum cs_status parse_steps(char *words, struct cs_fuzz_plan *plan) {
+    char *rest, *word = strtok_r(words, ",", &rest);
+    CS_REQUIRE(word, CS_BAD_VALUE, "steps= of a plan: expected a checkpoint first");
+    CS_TRY(parse_checkpoint(word, &plan->start));
+    for (plan->n_steps = 0; (word = strtok_r(NULL, ",", &rest)); plan->n_steps++) {
+        CS_REQUIRE(plan->n_steps < CS_PLAN_STEPS, CS_BAD_VALUE, "steps= of a plan: more than %d", CS_PLAN_STEPS);
+        CS_TRY(parse_step(word, &plan->step[plan->n_steps]));
+    }
+    return CS_OK;
+}
+
+static enum cs_status parse_word(char *word, struct cs_fuzz_plan *plan, uint32_t *seen) {
+    char *equals = strchr(word, '=');
+    CS_REQUIRE(equals, CS_BAD_VALUE, "\"%s\" of a plan: expected KEY=VALUE", word);
+    *equals = 0;
+    const char *value = equals + 1;
+    if (cs_text_equal(word, "steps")) return parse_steps(equals + 1, plan);
+    if (cs_text_equal(word, "seed")) {
+        char *end;
+        plan->seed = strtoull(value, &end, 10);
+        CS_REQUIRE(*value && !*end, CS_BAD_VALUE, "seed=%s of a plan: expected a number", value);
+        return CS_OK;
+    }
+    for (size_t i = 0; i < cs_n_breakages && cs_text_equal(word, "breaks"); i++)
+        if (cs_text_equal(cs_breakages[i].name, value)) {
+            plan->breakage = (uint8_t)(i + 1);
+            return CS_OK;
+        }
+    for (int i = 0; i < CS_N_AXES; i++)
+        if (cs_text_equal(cs_axis((enum cs_axis_id)i)->name, word)) {
+            *seen |= UINT32_C(1) << i;
+            return cs_axis_parse((enum cs_axis_id)i, value, &plan->axis[i]);
+        }
+    return cs_fail(CS_BAD_VALUE, "\"%s=%s\" of a plan: unknown", word, value);
+}
+
+enum cs_status cs_fuzz_plan_parse(const char *text, struct cs_fuzz_plan *plan) {
+    char copy[CS_PLAN_TEXT];
+    uint32_t seen = 0;
+    *plan = (struct cs_fuzz_plan){0};
+    CS_REQUIRE(strlen(text) < sizeof copy, CS_BAD_VALUE, "a plan of %zu bytes is too long", strlen(text));
+    strcpy(copy, text);
+    char *rest;
+    for (char *word = strtok_r(copy, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
+        CS_TRY(parse_word(word, plan, &seen));
+    for (int i = 0; i < CS_N_AXES; i++)
+        CS_REQUIRE(seen >> i & 1, CS_BAD_VALUE, "a plan without %s=", cs_axis((enum cs_axis_id)i)->name);
+    return CS_OK;
+}
+
+uint64_t cs_fuzz_plan_key(const struct cs_fuzz_plan *plan) {
+    char text[CS_PLAN_TEXT];
+    cs_fuzz_plan_text(plan, text);
+    return cs_fnv1a64(CS_FNV1A64_START, text, strlen(text));
+}
+
+/* ---- scenario ---- */
+
+struct draft {
+    const struct cs_fuzz_plan *plan;
+    struct cs_arena *arena;
+    struct cs_op *ops;
+    size_t n_ops;
+    uint32_t excused; /* channels that the steps so far change by their nature */
+    bool holds;       /* the server holds what it should */
+    bool is_broken;   /* a load was stopped: there is no rollback */
+    bool has_calls;   /* a stopped load left calls that the next one replays first (F5) */
+};
+
+/* Faults of the released engine after which a server does not hold its checkpoint: no findings. */
+static bool is_known_to_lose(const struct draft *draft, const struct cs_driver *driver, const struct cs_loader *loader) {
+    if (cs_driver_nature(driver)->is_untrusted) return true;
+    if (draft->has_calls && cs_driver_nature(driver)->keeps_calls) return true;
+    /* F13: copies that nobody counts; such a reload keeps the old values */
+    return cs_driver_nature(driver)->keeps_calls && loader->bypasses_counter;
+}
+
+static enum cs_status expect(struct draft *draft, bool is_judged, bool is_refused) {
+    struct cs_expected *expected = CS_NEW(draft->arena, struct cs_expected);
+    CS_REQUIRE(expected, CS_NO_MEMORY, "out of memory for an expectation");
+    expected->is_refused = is_refused;
+    for (int i = 0; i < CS_N_COUNTS && !is_refused; i++) {
+        bool is_channel = cs_count_is_channel((enum cs_count)i) || i == CS_COUNT_params_lucky;
+        bool is_asked = is_judged ? is_channel && !(draft->excused >> i & 1) : i == CS_COUNT_device_differ;
+        expected->has_count[i] = is_asked;
+    }
+    draft->ops[draft->n_ops] = (struct cs_op){
+        .kind = CS_OP_EXPECT, .line = (int)draft->n_ops + 1, .n_expected = 1, .expected = expected};
+    draft->n_ops++;
+    return CS_OK;
+}
+
+static struct cs_op *add_op(struct draft *draft, const struct cs_op *op) {
+    struct cs_op *added = &draft->ops[draft->n_ops++];
+    *added = *op;
+    added->line = (int)draft->n_ops;
+    return added;
+}
+
+static enum cs_status add_load(struct draft *draft, size_t i) {
+    const struct cs_fuzz_plan *plan = draft->plan;
+    const struct cs_manner *manner = cs_letter_manner(plan->step[i].letter);
+    const struct cs_driver *driver = cs_letter_driver(plan->step[i].letter);
+    if (manner->sleeps) add_op(draft, &(struct cs_op){.kind = CS_OP_SLEEP, .sleep_level = 2});
+    if (manner->sleeps) add_op(draft, &(struct cs_op){.kind = CS_OP_WAKE});
+    struct cs_op *op = add_op(draft, &(struct cs_op){.kind = CS_OP_RELOAD,
+                                                     .driver = driver->name,
+                                                     .checkpoint = cs_fuzz_checkpoint_names[cs_fuzz_sent(plan, i)]});
+    if (cs_driver_nature(driver)->apply) CS_TRY(cs_driver_nature(driver)->apply(op));
+    return manner->apply ? manner->apply(op, plan, draft->arena) : CS_OK;
+}
+
+static enum cs_status add_step(struct draft *draft, size_t i, bool is_refused) {
+    const struct cs_fuzz_plan *plan = draft->plan;
+    const struct cs_manner *manner = cs_letter_manner(plan->step[i].letter);
+    const struct cs_driver *driver = cs_letter_driver(plan->step[i].letter);
+    CS_TRY(add_load(draft, i));
+    draft->excused |= cs_driver_nature(driver)->channels;
+    uint32_t kept = draft->excused;
+    draft->excused |= manner->channels | cs_driver_nature(driver)->channels_once;
+    const char *other = manner->needs_other_loader ? cs_fuzz_other_loader(plan) : NULL;
+    const struct cs_loader *loader = other ? cs_loader_by_name(other) : cs_fuzz_loader_of(plan);
+    if (manner->is_empty && cs_driver_nature(driver)->is_untrusted) draft->holds = false; /* it may run post-load again */
+    if (!manner->is_empty) draft->holds = manner->is_complete && !is_known_to_lose(draft, driver, loader);
+    draft->is_broken |= manner->is_stopped;
+    draft->holds &= !draft->is_broken;
+    if (cs_driver_nature(driver)->keeps_calls) draft->has_calls = manner->is_stopped;
+    bool is_last = i + 1 == plan->n_steps, is_judged = manner->is_complete && draft->holds;
+    if (is_last || (is_judged && !is_refused)) CS_TRY(expect(draft, is_judged, is_refused));
+    draft->excused = kept;
+    return CS_OK;
+}
+
+bool cs_fuzz_may_be_refused(const struct cs_fuzz_plan *plan, int load) {
+    for (int i = 0; i < load && i < plan->n_steps; i++) {
+        const struct cs_manner *manner = cs_letter_manner(plan->step[i].letter);
+        const struct cs_driver_nature *nature = cs_driver_nature(cs_letter_driver(plan->step[i].letter));
+        if (!manner->is_complete || manner->may_refuse || nature->is_untrusted || nature->may_refuse) return true;
+    }
+    return false;
+}
+
+enum cs_status cs_fuzz_scenario(const struct cs_fuzz_plan *plan, const char *name, struct cs_arena *arena,
+                                struct cs_scenario *scenario) {
+    struct draft draft = {.plan = plan,
+                          .arena = arena,
+                          .ops = CS_NEW_ARRAY(arena, struct cs_op, 4 * CS_PLAN_STEPS + 4),
+                          .holds = true};
+    const char **policies = CS_NEW_ARRAY(arena, const char *, 1);
+    CS_REQUIRE(draft.ops && policies, CS_NO_MEMORY, "out of memory for a plan");
+    policies[0] = cs_fuzz_policy_of(plan);
+    *scenario = (struct cs_scenario){.file = "plan",
+                                     .line = 1,
+                                     .name = name,
+                                     .n_policies = 1,
+                                     .policies = policies,
+                                     .n_checkpoints = CS_PLAN_CHECKPOINTS,
+                                     .checkpoints = cs_fuzz_checkpoints};
+    cs_fuzz_apply_axes(plan, scenario);
+    bool is_refused = plan->breakage || cs_rule_broken(NULL, plan);
+    const struct cs_driver *start = cs_fuzz_start_of(plan);
+    bool has_checkpoint = draft.holds = start->takes != CS_TAKES_NOTHING;
+    draft.ops[draft.n_ops++] = (struct cs_op){.kind = CS_OP_COLD_START,
+                                              .line = 1,
+                                              .driver = start->name,
+                                              .checkpoint = has_checkpoint ? cs_fuzz_checkpoint_names[plan->start] : NULL};
+    if (!plan->n_steps) CS_TRY(expect(&draft, true, is_refused));
+    for (size_t i = 0; i < plan->n_steps; i++) CS_TRY(add_step(&draft, i, is_refused));
+    scenario->n_ops = draft.n_ops;
+    scenario->ops = draft.ops;
+    return plan->breakage ? cs_breakages[plan->breakage - 1].apply(scenario, draft.ops, arena) : CS_OK;
+}
