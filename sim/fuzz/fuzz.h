@@ -9,8 +9,8 @@
  * Invariants:
  *   - everything is a function of the campaign's seed and the plan's number: neither the number of processes nor what
  *     earlier plans gave changes a plan;
- *   - rules (rules.c) say which plans are legal, before anything runs. A legal plan must hold the promise of its policy;
- *     one that breaks a rule must be refused;
+ *   - rules (rules.c) say which plans are legal, before anything runs. A legal plan must hold the promise of its
+ *     policy; one that breaks a rule must be refused;
  *   - the oracle is the audit: nothing here compares bytes. */
 #ifndef CS_FUZZ_H
 #define CS_FUZZ_H
@@ -71,9 +71,9 @@ struct cs_manner {
     bool needs_other_loader;
     bool needs_tensors; /* means nothing to a driver that takes finished tensors */
     bool may_refuse;    /* some models refuse it */
-    bool is_stopped; /* the sender is gone half-way: what the driver kept is in the next load */
-    bool sleeps;     /* the server sleeps, its pages are discarded, it wakes, and then the load comes */
-    uint32_t channels; /* bits of enum cs_count that it changes by its nature */
+    bool is_stopped;    /* the sender is gone half-way: what the driver kept is in the next load */
+    bool sleeps;        /* the server sleeps, its pages are discarded, it wakes, and then the load comes */
+    uint32_t channels;  /* bits of enum cs_count that it changes by its nature */
     /* NULL: nothing to do. */
     enum cs_status (*apply)(struct cs_op *op, const struct cs_fuzz_plan *plan, struct cs_arena *arena);
 };
@@ -85,9 +85,11 @@ struct cs_driver_nature {
     const char *driver;
     uint32_t channels;      /* counts that it changes, in every release (R4): no finding, then and later */
     uint32_t channels_once; /* the same, until the next load */
-    bool may_refuse;   /* it knows models that it cannot serve */
-    bool is_untrusted; /* afterwards the server need not hold its checkpoint, as reload.md says */
-    bool keeps_calls;  /* a load that was stopped has left calls, which the next load replays first */
+    bool may_refuse;        /* it knows models that it cannot serve */
+    bool is_untrusted;      /* afterwards the server need not hold its checkpoint, as reload.md says */
+    bool keeps_calls;       /* a load that was stopped has left calls, which the next load replays first */
+    bool replays_marks;     /* padding is filled from the records of the load before */
+    bool leaves_marks;      /* loaders write into kernel tensors and mark their padding, and nothing is filled */
     enum cs_status (*apply)(struct cs_op *op); /* NULL: nothing to do */
 };
 /* Never NULL. */
@@ -108,7 +110,7 @@ enum { CS_PLAN_CHECKPOINTS = 4 };
 struct cs_fuzz_plan {
     uint64_t seed; /* of contents, garbage and arrival orders */
     uint8_t axis[CS_N_AXES];
-    uint8_t start; /* checkpoint of the start */
+    uint8_t start;    /* checkpoint of the start */
     uint8_t breakage; /* what is wrong with it on purpose: a row of cs_breakages + 1; 0: nothing */
     uint8_t n_steps;
     struct cs_step_of_plan step[CS_PLAN_STEPS];
@@ -251,7 +253,7 @@ struct cs_fuzz_result {
 
 struct cs_judge_options {
     cs_defect_set defects; /* a canary: switched on in the plan */
-    bool is_doubled;  /* run it twice and compare */
+    bool is_doubled;       /* run it twice and compare */
 };
 
 /* Runs the plan and judges it. A status other than CS_OK is a fault of ours, not of the plan. */

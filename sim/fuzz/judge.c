@@ -27,7 +27,9 @@ static enum cs_status fail(struct judging *judging, const char *reason) {
 }
 
 /* A refusal names what is wrong; running out of memory, or finding a fault of ours, does not. */
-static bool is_refusal(enum cs_status status) { return status != CS_OK && status != CS_NO_MEMORY && status != CS_INTERNAL; }
+static bool is_refusal(enum cs_status status) {
+    return status != CS_OK && status != CS_NO_MEMORY && status != CS_INTERNAL;
+}
 
 static const char *illegal_text(const struct judging *judging) {
     if (judging->plan->breakage) return cs_breakages[judging->plan->breakage - 1].name;
@@ -76,8 +78,9 @@ static const char *step_of(const struct judging *judging, const struct cs_verdic
 
 static enum cs_status judge_failure(struct judging *judging, const struct cs_verdict *verdict) {
     char step[CS_STEP_TEXT];
-    const char *channel = channel_of(judging, verdict);
-    bool is_raised = cs_text_equal(channel, "other"); /* no count is wrong: a load did not come to its end */
+    /* A load did not come to its end: the counts are those of the expectation before. */
+    const char *channel = verdict->refused_reason ? "other" : channel_of(judging, verdict);
+    bool is_raised = cs_text_equal(channel, "other");
     int load = verdict->refused_reason ? verdict->refused_load : judging->plan->n_steps;
     bool is_in_order = is_raised && cs_fuzz_may_be_refused(judging->plan, load);
     if (is_in_order) {
@@ -85,7 +88,8 @@ static enum cs_status judge_failure(struct judging *judging, const struct cs_ver
         return CS_OK;
     }
     if (verdict->refused_reason) {
-        print_finger(judging, "refused", step_of(judging, verdict, step), cs_fuzz_backend_of(judging->plan)->method, "run");
+        print_finger(judging, "refused", step_of(judging, verdict, step), cs_fuzz_backend_of(judging->plan)->method,
+                     "run");
     } else if (verdict->first.exists) {
         const char *role = strrchr(verdict->first.tensor, '.');
         print_finger(judging, channel, cs_byte_class_name(verdict->first.byte_class),
@@ -142,11 +146,8 @@ static enum cs_status run_once(struct judging *judging) {
 
 static enum cs_status judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
                             struct cs_arena *arena, struct cs_fuzz_result *result) {
-    struct judging judging = {.plan = plan,
-                              .options = options,
-                              .arena = arena,
-                              .result = result,
-                              .broken = cs_rule_broken(NULL, plan)};
+    struct judging judging = {
+        .plan = plan, .options = options, .arena = arena, .result = result, .broken = cs_rule_broken(NULL, plan)};
     judging.is_illegal = plan->breakage || judging.broken;
     *result = (struct cs_fuzz_result){.outcome = CS_FUZZ_PASSED};
     CS_TRY(cs_fuzz_scenario(plan, "fuzz.plan", arena, &judging.scenario));

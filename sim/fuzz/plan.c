@@ -43,7 +43,8 @@ char *cs_fuzz_plan_text(const struct cs_fuzz_plan *plan, char *buffer) {
 
 static enum cs_status parse_checkpoint(const char *word, uint8_t *checkpoint) {
     CS_REQUIRE(word[0] >= 'A' && word[0] < 'A' + CS_PLAN_CHECKPOINTS && !word[1], CS_BAD_VALUE,
-               "checkpoint \"%s\" of a plan: expected A to %s", word, cs_fuzz_checkpoint_names[CS_PLAN_CHECKPOINTS - 1]);
+               "checkpoint \"%s\" of a plan: expected A to %s", word,
+               cs_fuzz_checkpoint_names[CS_PLAN_CHECKPOINTS - 1]);
     *checkpoint = (uint8_t)(word[0] - 'A');
     return CS_OK;
 }
@@ -124,18 +125,44 @@ struct draft {
     struct cs_arena *arena;
     struct cs_op *ops;
     size_t n_ops;
-    uint32_t excused; /* channels that the steps so far change by their nature */
-    bool holds;       /* the server holds what it should */
-    bool is_broken;   /* a load was stopped: there is no rollback */
-    bool has_calls;   /* a stopped load left calls that the next one replays first (F5) */
+    uint32_t excused;       /* channels that the steps so far change by their nature */
+    bool holds;             /* the server holds what it should */
+    bool is_broken;         /* a load was stopped: there is no rollback */
+    bool has_calls;         /* a stopped load left calls that the next one replays first (F5) */
+    bool has_marks;         /* the latest load that ran loaders marked all padding, in the checkpoint's layout */
+    bool has_foreign_marks; /* padding marked in the kernel's layout waits for the next fill, which skips it (R2.3,
+                               R2.4) */
 };
 
-/* Faults of the released engine after which a server does not hold its checkpoint: no findings. */
-static bool is_known_to_lose(const struct draft *draft, const struct cs_driver *driver, const struct cs_loader *loader) {
-    if (cs_driver_nature(driver)->is_untrusted) return true;
-    if (draft->has_calls && cs_driver_nature(driver)->keeps_calls) return true;
+/* A rank behind the last block of the intermediate size, of 128 at most, owns nothing but padding. */
+static bool has_empty_rank(const struct cs_fuzz_plan *plan) {
+    enum { LARGEST_BLOCK = 128 };
+    int tp = cs_fuzz_ranks_of(plan)->tp;
+    return tp > 1 && cs_fuzz_number_of(plan, CS_AXIS_intermediate) < (int64_t)tp * LARGEST_BLOCK;
+}
+
+/* Faults of the released engine after which a server does not hold its checkpoint: no findings. `held`: it held one
+ * before. */
+static bool is_known_to_lose(const struct draft *draft, const struct cs_driver *driver, const struct cs_loader *loader,
+                             bool held) {
+    const struct cs_driver_nature *nature = cs_driver_nature(driver);
+    if (nature->is_untrusted) return true;
+    if (draft->has_calls && nature->keeps_calls) return true;
+    /* no loader runs: what no earlier load marked, a dummy start's padding say, is not replayed either (R4.11) */
+    if (nature->replays_marks && !draft->has_marks) return true;
+    if (draft->has_foreign_marks && driver->takes != CS_TAKES_KERNEL_TENSORS) return true;
+    /* a module of which nothing is counted is left as it was: right only if it was right */
+    if (nature->keeps_calls && !held && has_empty_rank(draft->plan)) return true;
     /* F13: copies that nobody counts; such a reload keeps the old values */
-    return cs_driver_nature(driver)->keeps_calls && loader->bypasses_counter;
+    return nature->keeps_calls && loader->bypasses_counter;
+}
+
+/* What the load leaves of padding records. */
+static void follow_marks(struct draft *draft, const struct cs_driver *driver, const struct cs_manner *manner) {
+    const struct cs_driver_nature *nature = cs_driver_nature(driver);
+    bool runs_loaders = driver->takes != CS_TAKES_KERNEL_TENSORS && !nature->replays_marks;
+    if (runs_loaders) draft->has_marks = manner->is_complete && !manner->is_empty && !nature->is_untrusted;
+    if (!manner->is_empty && driver->takes != CS_TAKES_KERNEL_TENSORS) draft->has_foreign_marks = nature->leaves_marks;
 }
 
 static enum cs_status expect(struct draft *draft, bool is_judged, bool is_refused) {
@@ -147,8 +174,8 @@ static enum cs_status expect(struct draft *draft, bool is_judged, bool is_refuse
         bool is_asked = is_judged ? is_channel && !(draft->excused >> i & 1) : i == CS_COUNT_device_differ;
         expected->has_count[i] = is_asked;
     }
-    draft->ops[draft->n_ops] = (struct cs_op){
-        .kind = CS_OP_EXPECT, .line = (int)draft->n_ops + 1, .n_expected = 1, .expected = expected};
+    draft->ops[draft->n_ops] =
+        (struct cs_op){.kind = CS_OP_EXPECT, .line = (int)draft->n_ops + 1, .n_expected = 1, .expected = expected};
     draft->n_ops++;
     return CS_OK;
 }
@@ -183,8 +210,11 @@ static enum cs_status add_step(struct draft *draft, size_t i, bool is_refused) {
     draft->excused |= manner->channels | cs_driver_nature(driver)->channels_once;
     const char *other = manner->needs_other_loader ? cs_fuzz_other_loader(plan) : NULL;
     const struct cs_loader *loader = other ? cs_loader_by_name(other) : cs_fuzz_loader_of(plan);
-    if (manner->is_empty && cs_driver_nature(driver)->is_untrusted) draft->holds = false; /* it may run post-load again */
-    if (!manner->is_empty) draft->holds = manner->is_complete && !is_known_to_lose(draft, driver, loader);
+    if (manner->is_empty && cs_driver_nature(driver)->is_untrusted)
+        draft->holds = false;                    /* it may run post-load again */
+    bool held = draft->holds && !manner->sleeps; /* a sleep discards pages */
+    if (!manner->is_empty) draft->holds = manner->is_complete && !is_known_to_lose(draft, driver, loader, held);
+    follow_marks(draft, driver, manner);
     draft->is_broken |= manner->is_stopped;
     draft->holds &= !draft->is_broken;
     if (cs_driver_nature(driver)->keeps_calls) draft->has_calls = manner->is_stopped;
@@ -205,10 +235,8 @@ bool cs_fuzz_may_be_refused(const struct cs_fuzz_plan *plan, int load) {
 
 enum cs_status cs_fuzz_scenario(const struct cs_fuzz_plan *plan, const char *name, struct cs_arena *arena,
                                 struct cs_scenario *scenario) {
-    struct draft draft = {.plan = plan,
-                          .arena = arena,
-                          .ops = CS_NEW_ARRAY(arena, struct cs_op, 4 * CS_PLAN_STEPS + 4),
-                          .holds = true};
+    struct draft draft = {
+        .plan = plan, .arena = arena, .ops = CS_NEW_ARRAY(arena, struct cs_op, 4 * CS_PLAN_STEPS + 4), .holds = true};
     const char **policies = CS_NEW_ARRAY(arena, const char *, 1);
     CS_REQUIRE(draft.ops && policies, CS_NO_MEMORY, "out of memory for a plan");
     policies[0] = cs_fuzz_policy_of(plan);
@@ -223,10 +251,12 @@ enum cs_status cs_fuzz_scenario(const struct cs_fuzz_plan *plan, const char *nam
     bool is_refused = plan->breakage || cs_rule_broken(NULL, plan);
     const struct cs_driver *start = cs_fuzz_start_of(plan);
     bool has_checkpoint = draft.holds = start->takes != CS_TAKES_NOTHING;
-    draft.ops[draft.n_ops++] = (struct cs_op){.kind = CS_OP_COLD_START,
-                                              .line = 1,
-                                              .driver = start->name,
-                                              .checkpoint = has_checkpoint ? cs_fuzz_checkpoint_names[plan->start] : NULL};
+    draft.has_marks = cs_text_equal(start->name, "cold_start"); /* no other start runs loaders on memory (R2.5) */
+    draft.ops[draft.n_ops++] =
+        (struct cs_op){.kind = CS_OP_COLD_START,
+                       .line = 1,
+                       .driver = start->name,
+                       .checkpoint = has_checkpoint ? cs_fuzz_checkpoint_names[plan->start] : NULL};
     if (!plan->n_steps) CS_TRY(expect(&draft, true, is_refused));
     for (size_t i = 0; i < plan->n_steps; i++) CS_TRY(add_step(&draft, i, is_refused));
     scenario->n_ops = draft.n_ops;

@@ -57,10 +57,7 @@ enum cs_status cs_padding_mark(const struct cs_padding_site *site, const struct 
     struct cs_padding_record *record = find_record(site->padding, site->name);
     if (!record) record = add_record(site->padding, site->name);
     CS_REQUIRE(record, CS_NO_MEMORY, "out of memory while recording the padding of %s.%s", site->module, site->name);
-    /* R2.3: the first record after a fill starts over. So does one in another layout: what an unfinished load said of
-     * the kernel's layout (a raw load, which fills nothing) means nothing in the checkpoint's. */
-    bool is_first = record->is_stale || record->n_regions == 0 || !cs_view_same_layout(&record->layout, &site->view);
-    if (is_first) {
+    if (record->is_stale || record->n_regions == 0) { /* R2.3: the first record after a fill starts over */
         record->is_stale = false;
         if (!cs_defects_have(defects, CS_DEFECT_RECORDS_KEPT)) record->n_regions = 0;
         record->layout = site->view;
