@@ -466,6 +466,7 @@ enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struc
     enum cs_status status = run_all(&audit);
     if (status == CS_UNSUPPORTED) { /* R8.4: a failure, never a silent skip */
         verdict->status = CS_FAILED;
+        verdict->is_unsupported = true;
         verdict->reason = cs_arena_text(arena, cs_error_text());
         status = CS_OK;
     }

@@ -59,6 +59,7 @@ struct cs_verdict {
     enum cs_verdict_status status;
     const char *reason; /* one line: why it did not pass, such as "line 14: side_moved: expected 6, got 0"; or NULL */
     const char *refused_reason; /* or NULL */
+    bool is_unsupported;        /* it failed since nobody simulates what it asks for: `reason` */
     int refused_load;           /* the load that was refused: 0 the start, 1 the first reload, … */
     int64_t params_total;
     int64_t count[CS_N_COUNTS]; /* of the failing expectation, or of the last one */

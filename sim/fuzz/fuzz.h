@@ -71,6 +71,7 @@ struct cs_manner {
     bool needs_other_loader;
     bool needs_tensors; /* means nothing to a driver that takes finished tensors */
     bool may_refuse;    /* some models refuse it */
+    bool reorders;      /* of two tensors with one place, the other one is last */
     bool is_stopped;    /* the sender is gone half-way: what the driver kept is in the next load */
     bool sleeps;        /* the server sleeps, its pages are discarded, it wakes, and then the load comes */
     uint32_t channels;  /* bits of enum cs_count that it changes by its nature */

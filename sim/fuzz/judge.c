@@ -107,7 +107,8 @@ static enum cs_status judge_failure(struct judging *judging, const struct cs_ver
 static enum cs_status judge_verdict(struct judging *judging, const struct cs_verdict *verdict) {
     judging->result->digest = verdict->digest;
     if (judging->is_illegal) {
-        bool is_refused = verdict->status == CS_REFUSED_AS_UPSTREAM || verdict->refused_reason;
+        bool is_refused =
+            verdict->status == CS_REFUSED_AS_UPSTREAM || verdict->refused_reason || verdict->is_unsupported;
         if (is_refused) {
             judging->result->outcome = CS_FUZZ_REFUSED;
             return CS_OK;

@@ -83,19 +83,19 @@ static enum cs_status stop_early(struct cs_op *op, const struct cs_fuzz_plan *pl
 /* clang-format off */
 const struct cs_manner cs_manners[] = {
     {.name = "whole",        .text = "every tensor, as the file has them", .is_complete = true},
-    {.name = "shuffled",     .text = "every tensor, in another order", .is_complete = true, .needs_tensors = true, .apply = shuffle},
+    {.name = "shuffled",     .text = "every tensor, in another order", .is_complete = true, .needs_tensors = true, .reorders = true, .apply = shuffle},
     {.name = "same",         .text = "the same bytes again: nothing may change", .is_complete = true, .is_same = true},
     {.name = "other_loader", .text = "every tensor, in the form of another loader of the method", .is_complete = true,
      .needs_tensors = true, .needs_other_loader = true, .apply = take_other_loader},
-    {.name = "partial",      .text = "one of the loader's tensors is left out", .needs_tensors = true, .channels = CHANNEL(missing), .apply = omit_last},
-    {.name = "reversed",     .text = "every tensor, last one first", .is_complete = true, .needs_tensors = true, .apply = reverse},
+    {.name = "partial",      .text = "one of the loader's tensors is left out", .channels = CHANNEL(missing), .apply = omit_last},
+    {.name = "reversed",     .text = "every tensor, last one first", .is_complete = true, .needs_tensors = true, .reorders = true, .apply = reverse},
     {.name = "buckets",      .text = "every tensor, three at a time", .is_complete = true, .needs_tensors = true, .apply = use_buckets},
     {.name = "slept",        .text = "every tensor, after a sleep that discarded all pages", .is_complete = true, .sleeps = true},
     {.name = "unknown",      .text = "every tensor, and one that the model does not know", .is_complete = true, .needs_tensors = true, .may_refuse = true,
      .channels = CHANNEL(excess), .apply = send_unknown},
     {.name = "twice",        .text = "one of the loader's tensors is sent twice", .needs_tensors = true, .channels = CHANNEL(duplicate) | CHANNEL(excess), .apply = send_twice},
     {.name = "stopped",      .text = "after two tensors the sender is gone", .is_stopped = true, .channels = CHANNEL(missing), .apply = stop_early},
-    {.name = "nothing",      .text = "begun and finished, and nothing is sent: nothing may change", .is_complete = true, .is_same = true, .needs_tensors = true,
+    {.name = "nothing",      .text = "begun and finished, and nothing is sent: nothing may change", .is_complete = true, .is_same = true,
      .is_empty = true, .channels = CHANNEL(missing), .apply = omit_all},
 };
 /* clang-format on */

@@ -141,11 +141,29 @@ static bool has_empty_rank(const struct cs_fuzz_plan *plan) {
     return tp > 1 && cs_fuzz_number_of(plan, CS_AXIS_intermediate) < (int64_t)tp * LARGEST_BLOCK;
 }
 
+/* Whether gate and up write one place (activation scales, shapes of packed weights): the last one stays, and a
+ * layerwise count is full early, so that what comes late finds kernel tensors, or no slot at all. */
+static bool have_one_place(const struct cs_loader_row *a, const struct cs_loader_row *b) {
+    bool is_whole = a->shard_dim == CS_UNSPLIT, is_number = a->shard_dim <= CS_SCALAR && a->shard == b->shard;
+    return cs_text_equal(a->param, b->param) && a->shard_dim == b->shard_dim && (is_whole || is_number);
+}
+
+static bool shares_places(const struct cs_fuzz_plan *plan, const struct cs_loader *loader) {
+    unsigned options = cs_fuzz_method_of(plan)->usual.options;
+    for (size_t i = 0; i < loader->n_rows; i++)
+        for (size_t j = 0; j < i; j++)
+            if (cs_options_select(options, loader->rows[i].when) && cs_options_select(options, loader->rows[j].when) &&
+                have_one_place(&loader->rows[i], &loader->rows[j]))
+                return true;
+    return false;
+}
+
 /* Faults of the released engine after which a server does not hold its checkpoint: no findings. `held`: it held one
  * before. */
-static bool is_known_to_lose(const struct draft *draft, const struct cs_driver *driver, const struct cs_loader *loader,
-                             bool held) {
+static bool is_known_to_lose(const struct draft *draft, size_t letter, const struct cs_loader *loader, bool held) {
+    const struct cs_driver *driver = cs_letter_driver(letter);
     const struct cs_driver_nature *nature = cs_driver_nature(driver);
+    if (shares_places(draft->plan, loader) && (nature->keeps_calls || cs_letter_manner(letter)->reorders)) return true;
     if (nature->is_untrusted) return true;
     if (draft->has_calls && nature->keeps_calls) return true;
     /* no loader runs: what no earlier load marked, a dummy start's padding say, is not replayed either (R4.11) */
@@ -213,7 +231,8 @@ static enum cs_status add_step(struct draft *draft, size_t i, bool is_refused) {
     if (manner->is_empty && cs_driver_nature(driver)->is_untrusted)
         draft->holds = false;                    /* it may run post-load again */
     bool held = draft->holds && !manner->sleeps; /* a sleep discards pages */
-    if (!manner->is_empty) draft->holds = manner->is_complete && !is_known_to_lose(draft, driver, loader, held);
+    if (!manner->is_empty)
+        draft->holds = manner->is_complete && !is_known_to_lose(draft, plan->step[i].letter, loader, held);
     follow_marks(draft, driver, manner);
     draft->is_broken |= manner->is_stopped;
     draft->holds &= !draft->is_broken;
@@ -229,6 +248,7 @@ bool cs_fuzz_may_be_refused(const struct cs_fuzz_plan *plan, int load) {
         const struct cs_manner *manner = cs_letter_manner(plan->step[i].letter);
         const struct cs_driver_nature *nature = cs_driver_nature(cs_letter_driver(plan->step[i].letter));
         if (!manner->is_complete || manner->may_refuse || nature->is_untrusted || nature->may_refuse) return true;
+        if (nature->keeps_calls && shares_places(plan, cs_fuzz_loader_of(plan))) return true;
     }
     return false;
 }
