@@ -59,6 +59,10 @@ static void the_version_is_one_line(void **state) {
     coldstart("--version");
     assert_string_equal(outcome.out, "coldstart 0.1.0\n");
     assert_refused("version now", CS_EXIT_USAGE, "\"now\"");
+    assert_refused("fuzz --runs 0 --output-dir /dev/null", CS_EXIT_USAGE,
+                   "--output-dir /dev/null: is a file, expected a folder or a name that is free: name another one");
+    assert_refused("fuzz --runs 0 --output-dir /proc/there/is/none", CS_EXIT_USAGE,
+                   "--output-dir /proc/there/is/none: cannot be made: No such file or directory: name a folder where you may write");
 }
 
 static void help_knows_every_verb(void **state) {

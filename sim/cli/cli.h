@@ -46,6 +46,8 @@ enum cs_status cs_options_parse(struct cs_options *options, const struct cs_opti
                                 struct cs_arena *arena);
 /* Value of the first `--name` given, or NULL. */
 const char *cs_options_value(const struct cs_options *options, const char *name);
+/* Makes the folder that --output-dir names, unless it is there. CS_BAD_FILE says why it cannot be one. */
+enum cs_status cs_options_make_output(const char *folder);
 /* --seed, when it is given. CS_BAD_USAGE names what was found instead of a number. */
 enum cs_status cs_options_seed(const struct cs_options *options, bool *is_given, uint64_t *seed);
 

@@ -82,14 +82,12 @@ static enum cs_status write_file(const char *path, const char *text) {
 static enum cs_status make_folder(struct tour *tour) {
     if (tour->folder) return CS_OK;
     tour->folder = cs_options_value(&tour->options, "output-dir");
-    if (tour->folder) {
-        CS_REQUIRE(mkdir(tour->folder, 0777) == 0 || errno == EEXIST, CS_BAD_FILE, "--output-dir %s: %s", tour->folder,
-                   strerror(errno));
-        return CS_OK;
-    }
+    if (tour->folder) return cs_options_make_output(tour->folder);
     const char *temporary = getenv("TMPDIR");
     char *made = cs_arena_format(&tour->arena, "%s/coldstart_coverage_XXXXXX", temporary ? temporary : "/tmp");
-    CS_REQUIRE(made && mkdtemp(made), CS_BAD_FILE, "%s: %s", made ? made : "", strerror(errno));
+    CS_REQUIRE(made, CS_NO_MEMORY, "no memory for the name of a folder");
+    CS_REQUIRE(mkdtemp(made), CS_BAD_FILE, "%s: cannot be made: %s: set TMPDIR, or name a folder with --output-dir",
+               made, strerror(errno));
     tour->folder = made;
     tour->is_temporary = true;
     return CS_OK;

@@ -82,7 +82,8 @@ static enum cs_status take_one(struct running *running) {
 
 /* ---- questions ---- */
 
-static enum cs_status send(struct running *running, const struct cs_fuzz_plan *plan, enum cs_part part, bool is_canary) {
+static enum cs_status send(struct running *running, const struct cs_fuzz_plan *plan, enum cs_part part,
+                           bool is_canary) {
     struct cs_campaign *campaign = running->campaign;
     while (!cs_workers_has_room(campaign->pool) || running->next - running->first >= ROOM) CS_TRY(take_one(running));
     struct pending *pending = &running->pending[running->next % ROOM];
@@ -199,8 +200,11 @@ static int run_campaign(struct cs_campaign *campaign, int argc, char **argv) {
     fprintf(stderr, "seed %s\n", campaign->seed_text);
     omp_set_num_threads(1); /* threads would not survive a fork */
     campaign->start = cs_progress_now();
-    status = cs_stream_open(&campaign->stream_options, &campaign->stream);
-    if (status == CS_OK && cs_options_value(&campaign->options, "plans")) {
+    bool only_prints = cs_options_value(&campaign->options, "plans") != NULL;
+    /* Before the plans, which take seconds: nobody waits for those to hear of a folder that cannot be. */
+    if (campaign->output && !only_prints) status = cs_options_make_output(campaign->output);
+    if (status == CS_OK) status = cs_stream_open(&campaign->stream_options, &campaign->stream);
+    if (status == CS_OK && only_prints) {
         status = print_plans(campaign);
         return status == CS_OK ? CS_EXIT_PASSED : cs_cli_fail(status);
     }

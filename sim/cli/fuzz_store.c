@@ -136,8 +136,6 @@ static enum cs_status restore(struct cs_campaign *campaign, const json_t *state)
 }
 
 enum cs_status cs_store_open(struct cs_campaign *campaign) {
-    CS_REQUIRE(mkdir(campaign->output, 0777) == 0 || errno == EEXIST, CS_BAD_FILE, "--output-dir %s: %s", campaign->output,
-               strerror(errno));
     const char *path = path_in(campaign, &campaign->arena, "campaign.json");
     CS_REQUIRE(path, CS_NO_MEMORY, "no memory for \"%s\"", campaign->output);
     struct stat found;

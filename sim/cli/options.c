@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { OPTIONS_MAX = 32, SPELLED = 64 }; /* options of one verb, for "did you mean"; bytes of a name in messages */
 
@@ -121,6 +122,18 @@ const char *cs_options_value(const struct cs_options *options, const char *name)
     for (size_t i = 0; i < options->n_given; i++)
         if (cs_text_equal(options->given[i].option->name, name)) return options->given[i].value;
     return NULL;
+}
+
+enum cs_status cs_options_make_output(const char *folder) {
+    struct stat found;
+    if (mkdir(folder, 0777) == 0) return CS_OK;
+    int error = errno;
+    bool is_there = error == EEXIST && stat(folder, &found) == 0;
+    CS_REQUIRE(!is_there || S_ISDIR(found.st_mode), CS_BAD_FILE,
+               "--output-dir %s: is a file, expected a folder or a name that is free: name another one", folder);
+    CS_REQUIRE(is_there, CS_BAD_FILE, "--output-dir %s: cannot be made: %s: name a folder where you may write", folder,
+               strerror(error));
+    return CS_OK;
 }
 
 /* Seeds end at 2^63: JSON readers and Lua know no larger integers. */
