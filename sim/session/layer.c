@@ -79,9 +79,18 @@ static const struct {
     {CS_ACT_ORDER, "quantization.act_order", {cs_round_gptq, NULL}},
 };
 
-static bool is_loaded(const struct cs_loader *loader, unsigned option) {
-    for (size_t i = 0; i < loader->n_rows; i++)
-        if ((loader->rows[i].when | loader->rows[i].when >> 16) & option) return true;
+static bool is_created(const struct cs_method *method, const char *param, unsigned option) {
+    for (size_t i = 0; i < method->n_params; i++)
+        if (method->params[i].when & option && cs_text_equal(method->params[i].name, param)) return true;
+    return false;
+}
+
+/* The loader has rows that ask for it, or writes what only layers with it have. */
+static bool is_loaded(const struct cs_method *method, const struct cs_loader *loader, unsigned option) {
+    for (size_t i = 0; i < loader->n_rows; i++) {
+        const struct cs_loader_row *row = &loader->rows[i];
+        if ((row->when | row->when >> 16) & option || is_created(method, row->param, option)) return true;
+    }
     return false;
 }
 
@@ -95,8 +104,8 @@ static enum cs_status check_options(const struct cs_scenario *scenario, int line
     const struct cs_method *method = cs_scenario_method(scenario);
     const struct cs_layer_settings *layer = &scenario->layer;
     for (size_t i = 0; i < CS_COUNT(options); i++) {
-        bool is_known =
-            options[i].rounds[0] ? is_rounded(cs_scenario_backend(scenario), i) : is_loaded(loader, options[i].option);
+        bool is_known = options[i].rounds[0] ? is_rounded(cs_scenario_backend(scenario), i)
+                                             : is_loaded(method, loader, options[i].option);
         CS_REQUIRE(!(layer->on & options[i].option) || is_known, CS_BAD_SCRIPT,
                    "%s:%d: %s: nothing of method %s with loader %s depends on it: leave it out, or choose others",
                    scenario->file, line, options[i].key, method->name, loader->name);
