@@ -11,23 +11,11 @@ static void size_of(const struct cs_bench *bench, int64_t *layers, int64_t *expe
     *width = is_full ? 3072 : is_small ? 256 : 1024;
 }
 
-/* What a layer must have for this back end to take it. */
-static unsigned needed_options(const struct cs_backend *backend) {
-    unsigned options = 0;
-    for (size_t i = 0; i < *backend->n_steps; i++) {
-        const struct cs_step *step = &backend->steps[i];
-        if (step->kind != CS_STEP_REQUIRE) continue;
-        if (step->when & CS_FACT_STATIC) options |= CS_STATIC_INPUT;
-        if (step->when & CS_FACT_BIAS) options |= CS_WITH_BIAS;
-    }
-    return options;
-}
-
 static enum cs_status create(struct cs_bench *bench, const struct cs_bench_row *row) {
     int64_t layers, experts, width;
     size_of(bench, &layers, &experts, &width);
     bench->scenario = cs_bench_scenario(row, row->backend, layers, experts, width);
-    bench->scenario.layer.on |= needed_options(row->backend);
+    bench->scenario.layer.on |= cs_backend_needed_options(row->backend);
     CS_TRY(cs_bench_open_server(bench, "none"));
     return cs_bench_create(bench);
 }

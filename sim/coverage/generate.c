@@ -106,11 +106,31 @@ static const char *ranks_of(const char *sharding) {
     return find(ranks, CS_COUNT(ranks), sharding);
 }
 
-/* 128 for each rank: whole blocks of every method. */
-static const char *size_of(const char *sharding) {
-    static const char *const sizes[][2] = {{"tp2", "256"}, {"tp3+", "512"}};
-    const char *size = find(sizes, CS_COUNT(sizes), sharding);
-    return size ? size : "128";
+/* Whole blocks of every method; and of back ends whose layouts do not pad, twice that. */
+static int width_of(const char *backend) {
+    static const char *const wide[][2] = {{"aiter_bf16", ""}, {"flashinfer_trtllm", ""}, {"marlin", ""}};
+    return find(wide, CS_COUNT(wide), backend) ? 256 : 128;
+}
+
+static int size_of(const char *sharding, int width) {
+    return cs_text_equal(sharding, "tp2") ? 2 * width : cs_text_equal(sharding, "tp3+") ? 4 * width : width;
+}
+
+/* The parameters of some methods' layers only exist with a setting, and some checkpoints always have what goes there.
+ */
+static bool has_optional_bias(const struct cs_method *method) {
+    for (size_t i = 0; i < method->n_params; i++)
+        if (method->params[i].when & CS_WITH_BIAS) return true;
+    return false;
+}
+
+/* What the back end asks of a layer, or the loader's checkpoint always has. */
+static const char *layer_of(const struct cs_coverage_model *model, const struct cs_way *path, const char *loader) {
+    const struct cs_backend *backend = cs_path_backend(model, path);
+    unsigned options = backend ? cs_backend_needed_options(backend) : 0; /* illegal ways name some that are none */
+    bool has_bias = cs_text_equal(loader, "gpt_oss_quark_mx_combined") || options & CS_WITH_BIAS;
+    if (has_bias && has_optional_bias(cs_path_method(model, path))) return "  experts = { bias = true },\n";
+    return options & CS_STATIC_INPUT ? "  quantization = { static_input = true },\n" : "";
 }
 
 static const char *load_text(const struct cs_coverage_model *model, const struct cs_way *path, struct cs_arena *arena) {
@@ -133,6 +153,7 @@ static const char *after(const struct cs_coverage_model *model, const struct cs_
 char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *path, const char *name,
                   struct cs_arena *arena) {
     char cell[CS_CELL_TEXT];
+    int width = width_of(cs_path_name(model, path, CS_PATH_backend));
     const char *before = find(preludes, CS_COUNT(preludes), cs_path_name(model, path, CS_PATH_before));
     return cs_arena_format(
         arena,
@@ -141,21 +162,22 @@ char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *pa
         "return cs.scenario {\n"
         "  name = \"%s\",\n"
         "  model = cs.model {\n"
-        "    name = \"small\", prefix = \"model.\", layers = 2, experts = 4, hidden = 128, intermediate = %s,\n"
+        "    name = \"small\", prefix = \"model.\", layers = 2, experts = 4, hidden = %d, intermediate = %d,\n"
         "    modules = { cs.module {\n"
         "      name = \"layers.{layer}.experts\", routed_experts = true, checkpoint = \"layers.{layer}.mlp.experts\",\n"
         "    } },\n"
         "  },\n"
         "  method = \"%s\", backend = \"%s\", loader = \"%s\", %s,\n"
+        "%s"
         "  policies = { \"%s\" },\n"
         "  run = function(s)\n"
         "%s%s%s"
         "    s:expect { device_differ = 0 }\n"
         "  end,\n"
         "}\n",
-        cs_cell_text(model, path, cell), name, size_of(cs_path_name(model, path, CS_PATH_sharding)),
+        cs_cell_text(model, path, cell), name, width, size_of(cs_path_name(model, path, CS_PATH_sharding), width),
         cs_path_name(model, path, CS_PATH_method), cs_path_name(model, path, CS_PATH_backend),
         scenario_loader(model, path), ranks_of(cs_path_name(model, path, CS_PATH_sharding)),
-        cs_path_name(model, path, CS_PATH_policy), before ? before : "", load_text(model, path, arena),
-        after(model, path));
+        layer_of(model, path, scenario_loader(model, path)), cs_path_name(model, path, CS_PATH_policy),
+        before ? before : "", load_text(model, path, arena), after(model, path));
 }

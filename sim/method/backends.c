@@ -14,9 +14,9 @@
 /* With a rounding rule, and options that it brings about. */
 #define STEPS_AND(name, rule, options) cs_##name##_steps, &cs_n_##name##_steps, rule, options, NULL, false
 /* Why there is no post-load: out of our reach, or refused by upstream too. */
-#define NO_STEPS(why)            NULL, NULL, NULL, 0, why, false
-#define REFUSED(why)             NULL, NULL, NULL, 0, why, true
-#define REFUSED_AND(rule, why)   NULL, NULL, rule, 0, why, true
+#define NO_STEPS(why)          NULL, NULL, NULL, 0, why, false
+#define REFUSED(why)           NULL, NULL, NULL, 0, why, true
+#define REFUSED_AND(rule, why) NULL, NULL, rule, 0, why, true
 
 /* clang-format off */
 #define NO_CUTLASS "vLLM's CUTLASS FP8 kernels are disabled for this method"
@@ -209,4 +209,22 @@ const struct cs_backend *cs_backend_by_name(const struct cs_method *method, cons
         if (cs_text_equal(backend->name, name) || is_one_of(backend->upstream, name)) return backend;
     }
     return NULL;
+}
+
+static unsigned needs_of(const struct cs_step *steps, size_t n) {
+    unsigned facts = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (steps[i].kind == CS_STEP_REQUIRE) facts |= steps[i].when;
+        if (steps[i].kind == CS_STEP_CALL) facts |= needs_of(steps[i].table->steps, steps[i].table->n_steps);
+    }
+    return facts;
+}
+
+unsigned cs_backend_needs(const struct cs_backend *backend) {
+    return backend->n_steps ? needs_of(backend->steps, *backend->n_steps) : 0;
+}
+
+unsigned cs_backend_needed_options(const struct cs_backend *backend) {
+    unsigned facts = cs_backend_needs(backend);
+    return (facts & CS_FACT_STATIC ? CS_STATIC_INPUT : 0) | (facts & CS_FACT_BIAS ? CS_WITH_BIAS : 0);
 }

@@ -56,6 +56,10 @@ extern const struct cs_backend cs_backends[];
 extern const size_t cs_n_backends;
 /* By our name, or by an upstream name in any case. NULL when the method has no such back end. */
 const struct cs_backend *cs_backend_by_name(const struct cs_method *method, const char *name);
+/* Facts (step.h) without which its post-load refuses a layer; 0 when it has no post-load. */
+unsigned cs_backend_needs(const struct cs_backend *backend);
+/* What a layer must be configured with for that: a set of cs_layer_option. */
+unsigned cs_backend_needed_options(const struct cs_backend *backend);
 
 /* Shards, then rounds: fills hidden, intermediate_u and intermediate from the other sizes. CS_BAD_VALUE when sizes do
  * not divide or are not positive. Source: vllm fused_moe/layer.py, config.py. */
