@@ -253,6 +253,11 @@ static int report(struct tour *tour) {
     if (status == CS_OK && check)
         status = cs_coverage_is_enough(&tour->coverage, cs_text_equal(check, "pairs"), &answer);
     if (status != CS_OK) return cs_cli_fail(status);
+    if (tour->n_missed)
+        printf("failed: %zu of %zu ways of loading taken did not reach their cell; the lines that begin with MISSED say "
+               "why\n",
+               tour->n_missed, tour->n_taken);
+    if (!answer) printf("failed: --check %s: fewer cells are hit than it wants, or an illegal load was accepted\n", check);
     return answer && !tour->n_missed ? CS_EXIT_PASSED : CS_EXIT_FAILED;
 }
 
