@@ -209,7 +209,7 @@ static void a_model_must_make_sense(void **state) {
         {TENSOR("{ name = 't', dtype = 'f32', shape = 'H', padding_value = '1' }"), "s.lua:1: cs.module.tensors[1].padding_value: found \"1\", expected a finite number"},
         {TENSOR("{ name = 't', dtype = 'f32', shape = 'H', kind = 'plain' }"), "s.lua:1: cs.module.tensors[1].kind: found \"plain\", expected \"parameter\", \"buffer\" or \"persistent_buffer\""},
         {TENSOR("{ name = 't', dtype = 'f32', shape = 'H', registered = true }"),
-         "s.lua:1: cs.module.tensors[1].registered: unknown key, expected \"name\", \"dtype\", \"created\", \"value\", \"padding_value\", \"shape\", \"kind\" or \"tied\""},
+         "s.lua:1: cs.module.tensors[1].registered: unknown key, expected \"name\", \"dtype\", \"created\", \"value\", \"late\", \"padding_value\", \"shape\", \"kind\" or \"tied\""},
     };
     EXPECT_BAD(rows);
 }
@@ -221,6 +221,7 @@ static void a_toy_must_make_sense(void **state) {
         {TOY_WITH(PARAM, ""), "s.lua:1: cs.toy.loads: found nothing, expected a table of checkpoint names and lists of loader calls"},
         {TOY_WITH("{ name = 'p', shape = 'H', dtype = 'f32' }", "loads = {}"), "s.lua:1: cs.toy.params[1].shape: found \"H\", expected a list"},
         {TOY_WITH("{ name = 'p', shape = {}, dtype = 'f32' }", "loads = {}"), "s.lua:1: cs.toy.params[1].shape: found 0 numbers, expected 1 to 6"},
+        {TOY_WITH("{ name = 'p', shape = 8, dtype = 'f32', registered = false, late = true }", "loads = {}"), "s.lua:1: cs.toy.params[1].late: found true, expected nothing beside registered = false"},
         {CALL("{}"), "s.lua:1: cs.toy.loads.A[1].param: found nothing, expected a string"},
         {CALL("{ param = 'p' }"), "s.lua:1: cs.toy.loads.A[1]: found neither value, values nor marks"},
         {CALL("{ param = 'pp', shape = 8, value = 1 }"), "s.lua:1: cs.toy.loads.A[1].param: found \"pp\", expected \"p\""},

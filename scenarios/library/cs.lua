@@ -2,7 +2,7 @@
 -- Made by "coldstart help lua --stubs": editors read it, coldstart does not.
 
 ---@alias cs.Backend "flashinfer_trtllm"|"emulation"|"aiter"|"aiter_bf16"|"aiter_triton"|"b12x"|"cpu"|"cutlass"|"deepgemm"|"flashinfer_cutlass"|"flashinfer_cutlass_mxfp8"|"flashinfer_moe_ep"|"humming"|"marlin"|"no_backend"|"triton"|"triton_blackwell"|"xpu"|"vllm_cutlass"|"triton_unfused"|"triton_unfused_blackwell"|"cutedsl"|"cutedsl_batched"|"flashinfer_b12x"
----@alias cs.Defect "absent_biases_count"|"bare_copies_lost"|"bias_on_every_rank"|"block_loader_fills"|"buckets_share_memory"|"buffers_overwritten"|"cache_key_of_headers"|"cached_checkpoint"|"columns_unmarked"|"combined_takes_no_padding"|"constant_not_remade"|"constant_not_written"|"conversion_latched"|"copy_back_skipped"|"count_of_source"|"counted_twice"|"dimensions_confused"|"duplicates_count"|"experts_of_rank_0"|"fill_after_post_load"|"fill_online_again"|"fill_twice"|"first_region_only"|"forgets_parameters"|"fused_expert_ids"|"gate_up_swapped"|"gated_end_pad"|"last_call_dropped"|"last_expert_unmarked"|"late_calls_are_raw"|"layout_unchecked"|"maps_reset"|"mark_of_one_expert"|"meta_marked"|"meta_records_zero"|"meta_restore_device"|"name_not_mapped"|"new_objects_placed"|"no_fill"|"no_hosting"|"no_post_load"|"over_counted"|"overlap_not_cloned"|"partial_block_refused"|"partial_block_scale_lost"|"pending_calls_survive"|"persistent_buffers_overwritten"|"plain_marked"|"post_load_twice"|"put_back_skipped"|"records_kept"|"replicated_is_sharded"|"rows_unmarked"|"scale_not_relaid"|"scales_must_agree"|"shard_of_rank_0"|"shared_storage_hosted"|"side_tensors_rebuilt"|"source_zeroed"|"starts_at_padded_size"|"streamed_padded_split"|"tensor_not_sent"|"tensor_sent_twice"|"tie_broken"|"unmarked_kept"|"unsent_is_undefined"|"untouched_processed"|"value_always_zero"|"value_from_name"|"value_not_explicit"|"value_of_integer_ones"|"value_of_memory"|"view_offset_lost"|"wake_forgets_buffers"|"warning_lost"
+---@alias cs.Defect "absent_biases_count"|"bare_copies_lost"|"bias_on_every_rank"|"block_loader_fills"|"buckets_share_memory"|"buffers_overwritten"|"cache_key_of_headers"|"cached_checkpoint"|"columns_unmarked"|"combined_takes_no_padding"|"constant_not_remade"|"constant_not_written"|"conversion_latched"|"copy_back_skipped"|"count_of_source"|"counted_twice"|"dimensions_confused"|"duplicates_count"|"experts_of_rank_0"|"fill_after_post_load"|"fill_online_again"|"fill_twice"|"first_region_only"|"forgets_parameters"|"fused_expert_ids"|"gate_up_swapped"|"gated_end_pad"|"last_call_dropped"|"last_expert_unmarked"|"late_calls_are_raw"|"late_not_counted"|"layout_unchecked"|"maps_reset"|"mark_of_one_expert"|"meta_marked"|"meta_records_zero"|"meta_restore_device"|"name_not_mapped"|"new_objects_placed"|"no_fill"|"no_hosting"|"no_post_load"|"over_counted"|"overlap_not_cloned"|"partial_block_refused"|"partial_block_scale_lost"|"pending_calls_survive"|"persistent_buffers_overwritten"|"plain_marked"|"post_load_twice"|"put_back_skipped"|"records_kept"|"replicated_is_sharded"|"rows_unmarked"|"scale_not_relaid"|"scales_must_agree"|"shard_of_rank_0"|"shared_storage_hosted"|"side_tensors_rebuilt"|"source_zeroed"|"starts_at_padded_size"|"streamed_padded_split"|"tensor_not_sent"|"tensor_sent_twice"|"tie_broken"|"unmarked_kept"|"unsent_is_undefined"|"untouched_processed"|"value_always_zero"|"value_from_name"|"value_not_explicit"|"value_of_integer_ones"|"value_of_memory"|"view_offset_lost"|"wake_forgets_buffers"|"warning_lost"
 ---@alias cs.Dtype "u8"|"i8"|"bool"|"e2m1"|"e4m3"|"e5m2"|"e8m0"|"i16"|"u16"|"bf16"|"f16"|"i32"|"u32"|"f32"|"i64"|"u64"|"f64"
 ---@alias cs.Layout "aiter_16x16"|"aiter_gu"|"awq_columns4"|"awq_columns8"|"awq_to_marlin4"|"awq_to_marlin8"|"blackwell_scale"|"blackwell_value"|"block_major_k"|"deinterleave"|"deinterleave_up_first"|"e8m0_gu"|"e8m0_rows"|"e8m0_shuffle"|"fp4_columns"|"gated_reorder"|"gated_shuffle32"|"gptq_to_marlin4"|"hopper_scale"|"hopper_value"|"interleave64"|"interleave_last"|"interleave_up_first"|"marlin4"|"marlin4_a8"|"marlin8"|"marlin8_a8"|"marlin_e8m0_scale"|"marlin_zp4"|"marlin_zp8"|"marlin_zp_a8"|"mn_major_pack"|"p32"|"p64"|"pairs_shuffle32"|"shuffle16"|"shuffle32"|"sm90_fp4"|"sm90_fp4_fp8"|"sm90_int4"|"sm90_scale_fold"|"swap_gated_shuffle32"|"swap_halves"|"swap_pairs"|"swap_shuffle16"|"swizzle_128x4"|"transpose"
 ---@alias cs.Loader "default"|"fused_3d"|"fused_3d_transposed"|"gpt_oss_bf16_combined"|"gpt_oss_bf16_streamed"|"gpt_oss_combined"|"gpt_oss_quark_fp8"|"gpt_oss_quark_mx"|"gpt_oss_quark_mx_combined"|"gpt_oss_streamed"|"llama4"|"per_expert"|"per_expert_awq"|"per_expert_ct_wna16"|"per_expert_fp8_block"|"per_expert_fp8_channel"|"per_expert_fp8_tensor"|"per_expert_fp8_tensor_ct"|"per_expert_gate_up"|"per_expert_gptq"|"per_expert_mxfp4"|"per_expert_mxfp4_ct"|"per_expert_mxfp8"|"per_expert_nvfp4_ct"|"per_expert_nvfp4_modelopt"|"per_expert_quark_fp8_block"|"per_expert_quark_fp8_channel"|"per_expert_quark_mx"|"toy"
@@ -114,6 +114,7 @@
 ---@field dtype cs.Dtype `"bf16"`, `"f32"`, `"e4m3"` …; names of torch and safetensors do as well
 ---@field created? "empty"|"zeros"|"ones"|"value"|"arange"|"meta" what `create_weights` writes; default: `"empty"`
 ---@field value? number what `created = "value"` writes
+---@field late? boolean `true`: the model registers it while it loads, when the module's first tensor comes; who began a reload before has not seen it; default: `false`
 ---@field padding_value? number what padding must hold; default: 1 if created as ones of a floating dtype, else 0
 ---@field shape integer|string|(integer|string)[] an extent or a list of them: numbers, or `E` `H` `I` (experts of the rank; sizes after rounding), `Eg` (experts of all ranks), `Hu` `Iu` (before rounding), `If` (before sharding), joined by `*` and `/`
 ---@field kind? "parameter"|"buffer"|"persistent_buffer" what the module registers it as; default: `"parameter"`
@@ -188,6 +189,7 @@
 ---@field dtype cs.Dtype `"bf16"`, `"f32"`, `"e4m3"` …; names of torch and safetensors do as well
 ---@field created? "empty"|"zeros"|"ones"|"value"|"arange"|"meta" what `create_weights` writes; default: `"empty"`
 ---@field value? number what `created = "value"` writes
+---@field late? boolean `true`: the model registers it while it loads, when the module's first tensor comes; who began a reload before has not seen it; default: `false`
 ---@field padding_value? number what padding must hold; default: 1 if created as ones of a floating dtype, else 0
 ---@field shape integer|integer[] extents
 ---@field weight_loader_numel? integer elements that count, instead of all
@@ -323,6 +325,11 @@ function cs.declare(options) end
 ---@return cs.Step
 function cs.derived(path, value, made) end
 
+---Post-load step: no kernel reads the parameter any more: it stays registered, and its storage is freed
+---@param param string
+---@return cs.Step
+function cs.empty(param) end
+
 ---Expectation: every channel equals the cold start, and nothing by luck
 ---@return cs.Expectation
 function cs.equal() end
@@ -380,13 +387,14 @@ function cs.module(fields) end
 ---@return table
 function cs.options(name, given, defaults) end
 
----Post-load step: its last two dimensions rounded up to these multiples, filled with a number or 0
+---Post-load step: rows and columns, its second and third dimension, rounded up to these multiples, filled with a number or 0; "halves": gate and up apart, where there are both
 ---@param param string
 ---@param rows integer
 ---@param columns integer
 ---@param number? number
+---@param parts? "whole"|"halves"
 ---@return cs.Step
-function cs.pad(param, rows, columns, number) end
+function cs.pad(param, rows, columns, number, parts) end
 
 ---Checkpoint: the numbers of the captured reloads in `tests/golden`
 ---@param version integer

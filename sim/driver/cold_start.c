@@ -32,12 +32,11 @@ static enum cs_status materialize_module(struct cs_module *module) {
 }
 
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
+    (void)rank;
     struct cs_module *module = call->module;
-    struct cs_slot *slot = cs_module_slot(module, param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
-               module->spec->name, param, call->tensor);
+    CS_TRY(cs_module_register_late(module));
     CS_TRY(materialize_module(module));
-    call->param = slot->param;
+    CS_TRY(cs_find_param(call, param, NULL));
     CS_TRY(cs_load(call));
     module->n_calls++;
     bool is_complete = module->spec->processes_while_loading && module->n_calls == module->n_expected_calls;

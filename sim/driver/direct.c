@@ -124,13 +124,11 @@ static enum cs_status host(struct cs_module *module, const struct cs_tensor_spec
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
     struct cs_module *module = call->module;
     struct cs_hosted *hosted = module->hosted;
+    CS_TRY(cs_module_register_late(module));
     if (!hosted->is_touched && !cs_rank_has_defect(rank, CS_DEFECT_NO_HOSTING))
         for (size_t i = 0; i < module->spec->n_tensors; i++) CS_TRY(host(module, &module->spec->tensors[i]));
     hosted->is_touched = true;
-    struct cs_slot *slot = cs_module_slot(module, param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
-               module->spec->name, param, call->tensor);
-    call->param = slot->param;
+    CS_TRY(cs_find_param(call, param, NULL));
     return cs_load(call);
 }
 

@@ -47,6 +47,15 @@ enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param) {
     return rank->policy->on_materialize(rank->device, &param->view, rank->stats);
 }
 
+enum cs_status cs_find_param(struct cs_load_call *call, const char *name, struct cs_slot **slot) {
+    struct cs_slot *found = cs_module_slot(call->module, name);
+    CS_REQUIRE(found && found->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s",
+               call->module->rank->index, call->module->spec->name, name, call->tensor);
+    call->param = found->param;
+    if (slot) *slot = found;
+    return CS_OK;
+}
+
 enum cs_status cs_process(struct cs_module *module) {
     const struct cs_rank *rank = module->rank;
     cs_load_probe(rank->log, CS_LOAD_PROBE_post_load);

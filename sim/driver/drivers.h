@@ -14,6 +14,8 @@ enum cs_status cs_materialize(struct cs_rank *rank, struct cs_param *param);
 /* Storages that the states of drivers name: buffered calls, kernel tensors aside, places. */
 void cs_drivers_mark_roots(const struct cs_rank *rank);
 void cs_hosted_mark_roots(const struct cs_rank *rank);
+/* What the model hands to its loader: sets call->param to the object that `name` means now. `slot` may be NULL. */
+enum cs_status cs_find_param(struct cs_load_call *call, const char *name, struct cs_slot **slot);
 /* Fill, then post-load: whoever runs post-load fills first (R2.4). */
 enum cs_status cs_process(struct cs_module *module);
 

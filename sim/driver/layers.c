@@ -128,8 +128,8 @@ static enum cs_status init_module(struct cs_module *module) {
         /* on meta every tensor has the address 0, so that a buffer looks like a view of a parameter and is forgotten */
         bool is_forgotten = spec->kind == CS_BUFFER && module->rank->is_restored_on_meta &&
                             cs_rank_has_defect(module->rank, CS_DEFECT_META_RESTORE_DEVICE);
-        if (!cs_layer_skips(module->rank, spec->name) && !spec->is_unregistered && !is_forgotten)
-            CS_TRY(register_meta(module, spec));
+        bool is_recorded = !spec->is_unregistered && !spec->is_late && !is_forgotten;
+        if (!cs_layer_skips(module->rank, spec->name) && is_recorded) CS_TRY(register_meta(module, spec));
     }
     layer->counted = 0;
     layer->total = cs_layer_total(module);

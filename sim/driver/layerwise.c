@@ -90,10 +90,9 @@ static bool is_incomplete(const struct cs_module *module) {
 enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
     struct cs_module *module = call->module;
     struct cs_layerwise *layer = module->layerwise;
-    struct cs_slot *slot = cs_module_slot(module, param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
-               module->spec->name, param, call->tensor);
-    call->param = slot->param;
+    struct cs_slot *slot;
+    if (layer->is_loading) CS_TRY(cs_module_register_late(module)); /* what post-load left has all names */
+    CS_TRY(cs_find_param(call, param, &slot));
     if (!is_wrapped(slot)) {
         cs_load_probe(rank->log, CS_LOAD_PROBE_call_to_live_tensor);
         return cs_load(call);
@@ -105,7 +104,8 @@ enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call
     if (call->is_dropped || is_bare) return CS_OK; /* a plain copy writes to the meta tensor (found: F13) */
     cs_load_probe(rank->log, layer->is_loading ? CS_LOAD_PROBE_call_buffered : CS_LOAD_PROBE_call_late);
     if (!layer->is_loading) return cs_load(call); /* raw, into what post-load left (found: F4) */
-    layer->total = cs_layer_total(module);        /* anew: tensors may have been registered late */
+    bool counts_late = !cs_rank_has_defect(rank, CS_DEFECT_LATE_NOT_COUNTED);
+    if (counts_late) layer->total = cs_layer_total(module); /* anew, for what was registered since INIT (L9) */
     CS_TRY(buffer(rank, layer, call, param));
     CS_TRY(cs_load(call)); /* on meta, or on the live `bias`, which is written at once */
     int64_t counted = growth(layer, call, param);

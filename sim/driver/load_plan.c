@@ -21,14 +21,13 @@ static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, cons
     struct cs_module *module = call->module;
     if (module->spec->is_attention) return cs_layerwise_load(rank, call, param); /* numbers: no plan has them */
     struct cs_layerwise *layer = module->layerwise;
-    struct cs_slot *slot = cs_module_slot(module, param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
-               module->spec->name, param, call->tensor);
-    call->param = slot->param;
-    if (slot->param->view.storage->kind != CS_STORAGE_META) return cs_load(call); /* INIT left it alone: it is live */
+    CS_TRY(cs_module_register_late(module));
+    CS_TRY(cs_find_param(call, param, NULL));
+    bool is_live = call->param->view.storage->kind != CS_STORAGE_META; /* INIT left it alone, or came before it */
+    if (is_live) return cs_load(call);
     call->record = record;
     CS_TRY(cs_load(call));
-    int64_t most = cs_layer_numel(slot->param);
+    int64_t most = cs_layer_numel(call->param);
     layer->counted += call->counted < most ? call->counted : most;
     return CS_OK;
 }
@@ -64,7 +63,8 @@ static int64_t total_of_parameters(const struct cs_module *module) {
     int64_t total = 0;
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];
-        if (slot->kind == CS_PARAMETER && !cs_layer_skips(module->rank, slot->name))
+        bool is_planned = slot->param->view.storage->kind == CS_STORAGE_META;
+        if (slot->kind == CS_PARAMETER && is_planned && !cs_layer_skips(module->rank, slot->name))
             total += cs_layer_numel(slot->param);
     }
     return total;

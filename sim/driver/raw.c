@@ -10,10 +10,8 @@ static enum cs_status begin(struct cs_rank *rank) {
 }
 
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
-    struct cs_slot *slot = cs_module_slot(call->module, param);
-    CS_REQUIRE(slot && slot->param, CS_BAD_VALUE, "rank %d: %s has no parameter \"%s\" for %s", rank->index,
-               call->module->spec->name, param, call->tensor);
-    call->param = slot->param;
+    CS_TRY(cs_module_register_late(call->module));
+    CS_TRY(cs_find_param(call, param, NULL));
     cs_load_probe(rank->log, CS_LOAD_PROBE_raw_write);
     return cs_load(call);
 }

@@ -39,13 +39,20 @@ static enum cs_status zero_itself(struct cs_load_call *call, const struct cs_toy
     return CS_OK;
 }
 
+/* What post-load left may be smaller than the box. */
+static enum cs_status write_box(struct cs_load_call *call) {
+    struct cs_view box = call->param->view;
+    enum cs_status status = CS_OK;
+    for (int d = 0; d < box.ndim && status == CS_OK; d++)
+        status = cs_view_narrow(&box, d, call->toy->write.start[d], call->toy->write.length[d]);
+    CS_REQUIRE(status == CS_OK, status, "rank %d: %s into %s.%s: %s", call->module->rank->index, call->tensor,
+               call->module->spec->name, call->param->name, cs_error_text());
+    return cs_load_copy(call, &box, &call->source);
+}
+
 static enum cs_status load_toy(struct cs_load_call *call) {
     const struct cs_toy_call *toy = call->toy;
-    if (toy->has_write) {
-        struct cs_view box = call->param->view;
-        for (int d = 0; d < box.ndim; d++) CS_TRY(cs_view_narrow(&box, d, toy->write.start[d], toy->write.length[d]));
-        CS_TRY(cs_load_copy(call, &box, &call->source));
-    }
+    if (toy->has_write) CS_TRY(write_box(call));
     for (size_t i = 0; i < toy->n_zeros; i++) CS_TRY(zero_itself(call, &toy->zeros[i]));
     for (size_t i = 0; i < toy->n_marks; i++) {
         const struct cs_toy_box *mark = &toy->marks[i];

@@ -50,6 +50,7 @@ struct cs_tensor_spec {
     double padding_value;        /* explicit */
     int64_t weight_loader_numel; /* counted instead of the number of elements; -1: absent */
     bool is_unregistered;        /* a parameter object that the module does not register (R2.5) */
+    bool is_late;                /* registered while loading, when the module's first tensor comes (L9) */
     const char *tied;            /* "module.parameter" of an earlier module that this one is too, or NULL */
     bool is_scale;               /* byte class of its payload in reports */
     bool is_online; /* created on the meta device, materialised with `init` when its first tensor arrives */
@@ -269,6 +270,8 @@ struct cs_rank {
  * creates parameters without memory. */
 enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, const struct cs_module_spec *spec,
                                 bool on_meta);
+/* Registers the tensors that are not there yet because models register them while they load. */
+enum cs_status cs_module_register_late(struct cs_module *module);
 /* Allocates memory for `layout` (shape, stride, dtype; its storage and offset do not matter) as the rank's allocator
  * decides. */
 enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label,

@@ -96,7 +96,17 @@ enum cs_status cs_module_create(struct cs_rank *rank, struct cs_module *module, 
                                 bool on_meta) {
     *module =
         (struct cs_module){.rank = rank, .spec = spec, .padding = {.arena = rank->arena, .defects = rank->defects}};
-    for (size_t i = 0; i < spec->n_tensors; i++) CS_TRY(create_tensor(rank, module, &spec->tensors[i], on_meta));
+    for (size_t i = 0; i < spec->n_tensors; i++)
+        if (!spec->tensors[i].is_late) CS_TRY(create_tensor(rank, module, &spec->tensors[i], on_meta));
+    return CS_OK;
+}
+
+enum cs_status cs_module_register_late(struct cs_module *module) {
+    for (size_t i = 0; i < module->spec->n_tensors; i++) {
+        const struct cs_tensor_spec *spec = &module->spec->tensors[i];
+        bool is_due = spec->is_late && !cs_module_slot(module, spec->name);
+        if (is_due) CS_TRY(create_tensor(module->rank, module, spec, false));
+    }
     return CS_OK;
 }
 

@@ -36,6 +36,7 @@
     X(LAST_CALL_DROPPED, "last_call_dropped", OFF, "L6", "vllm#44814", "bytes", "the last buffered call of a layer is not replayed") \
     X(LAST_EXPERT_UNMARKED, "last_expert_unmarked", OFF, "P1", "", "bytes", "padding is recorded for every expert but the last") \
     X(LATE_CALLS_ARE_RAW, "late_calls_are_raw", STANDING, "L1", "F4", "bytes", "a call that comes after its layer was processed is written into kernel layout") \
+    X(LATE_NOT_COUNTED, "late_not_counted", OFF, "L9", "vllm#39663", "bytes", "what a model registers while it loads is not counted: the layer is processed before it has come") \
     X(LAYOUT_UNCHECKED, "layout_unchecked", OFF, "P6", "", "bytes", "padding is filled although the parameter has another layout by now") \
     X(MAPS_RESET, "maps_reset", OFF, "R8", "dynamo#9854", "bytes", "expert maps and the like are rematerialised with the rest") \
     X(MARK_OF_ONE_EXPERT, "mark_of_one_expert", OFF, "P7", "", "fill", "a region is recorded again for each expert (R2.1)") \

@@ -25,6 +25,8 @@ const struct cs_binding cs_bindings[] = {
      "options of this file that `--set NAME=VALUE` may change, and the values that they have now; once in a file"},
     {"cs.derived", cs_script_derived, NULL, {{"path", "string"}, {"value", "string"}, {"made?", "\"anew\"|\"once\"|\"in_place\""}}, "cs.Step",
      "an object owns a copy of the value at this path (`kernel.scale`, `cache[0]`): anew at each post-load, once, or once and then written in place"},
+    {"cs.empty", cs_script_empty, NULL, {{"param", "string"}}, "cs.Step",
+     "no kernel reads the parameter any more: it stays registered, and its storage is freed"},
     {"cs.equal", cs_script_equal, NULL, {{0}}, "cs.Expectation",
      "every channel equals the cold start, and nothing by luck"},
     {"cs.folder", cs_script_folder_checkpoint, NULL, {{"path", "string"}}, "cs.Checkpoint",
@@ -46,8 +48,9 @@ const struct cs_binding cs_bindings[] = {
     {"cs.options", cs_script_options, NULL, {{"name", "string"}, {"given", "table?"}, {"defaults", "table"}}, "table",
      "for functions of `models/`: the defaults, overridden by what was given; a key that has no default is an error "
      "of whoever called the function `name`"},
-    {"cs.pad", cs_script_pad, NULL, {{"param", "string"}, {"rows", "integer"}, {"columns", "integer"}, {"number?", "number"}}, "cs.Step",
-     "its last two dimensions rounded up to these multiples, filled with a number or 0"},
+    {"cs.pad", cs_script_pad, NULL, {{"param", "string"}, {"rows", "integer"}, {"columns", "integer"}, {"number?", "number"}, {"parts?", "\"whole\"|\"halves\""}}, "cs.Step",
+     "rows and columns, its second and third dimension, rounded up to these multiples, filled with a number or 0; \"halves\": "
+     "gate and up apart, where there are both"},
     {"cs.pattern", cs_script_pattern, NULL, {{"version", "integer"}}, "cs.Checkpoint",
      "the numbers of the captured reloads in `tests/golden`"},
     {"cs.perturbed", cs_script_perturbed, NULL, {{"checkpoint", "string"}, {"version?", "integer"}}, "cs.Checkpoint",

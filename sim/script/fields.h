@@ -57,6 +57,10 @@
          CS_DEFAULT("`\"empty\"`")},                                                                                   \
         {CS_ROW("value", NUMBER, offsetof(struct cs_template_tensor, init_value),                                      \
                 "what `created = \"value\"` writes")},                                                                 \
+        {CS_FLAG_ROW("late", struct cs_template_tensor, is_late,                                                       \
+                     "`true`: the model registers it while it loads, when the module's first tensor comes; who began a " \
+                     "reload before has not seen it"),                                                                 \
+         CS_DEFAULT("`false`")},                                                                                       \
     {                                                                                                                  \
         CS_NUMBER_ROW("padding_value", struct cs_template_tensor, padding_value, has_padding_value,                    \
                       "what padding must hold"),                                                                       \

@@ -91,7 +91,7 @@ struct cs_binding {
     const struct cs_record *record; /* fields of its table argument, or NULL */
     struct {
         const char *name, *type; /* "version?" may be missing, "..." comes any number of times */
-    } params[4];                 /* none, with a record: its table alone */
+    } params[5];                 /* none, with a record: its table alone */
     const char *returns, *text;  /* returns: a type, or NULL; text: a line of Markdown */
 };
 extern const struct cs_binding cs_bindings[]; /* sorted by name within "cs." and "s:" */
@@ -160,6 +160,7 @@ int cs_script_closure(lua_State *L);
 int cs_script_cache(lua_State *L);
 int cs_script_map(lua_State *L);
 int cs_script_maximum(lua_State *L);
+int cs_script_empty(lua_State *L);
 int cs_script_pad(lua_State *L);
 int cs_script_relayout(lua_State *L);
 int cs_script_replace(lua_State *L);

@@ -21,8 +21,12 @@ void cs_read_created(const struct cs_value *value, void *structure) {
 }
 
 void cs_check_tensor(const struct cs_value *value, void *structure) {
-    bool wants_value = ((const struct cs_template_tensor *)structure)->init == CS_INIT_VALUE;
-    struct cs_value field;
+    const struct cs_template_tensor *tensor = structure;
+    bool wants_value = tensor->init == CS_INIT_VALUE;
+    struct cs_value field, late;
+    cs_value_field(value, "late", &late);
+    if (tensor->is_late && tensor->is_unregistered) cs_value_fail(&late, "nothing beside registered = false");
+    lua_pop(value->L, 1);
     bool has_value = cs_value_field(value, "value", &field);
     if (wants_value && !has_value) cs_value_fail(&field, "a number, since created = \"value\"");
     if (!wants_value && has_value) cs_value_fail(&field, "nothing, unless created = \"value\"");

@@ -130,11 +130,14 @@ int cs_script_transpose(lua_State *L) {
 
 int cs_script_pad(lua_State *L) {
     enum { MOST_MULTIPLE = 1 << 20 };
-    struct cs_step *step = begin(L, CS_STEP_PAD, 4, "cs.pad");
+    static const char *const parts[] = {"whole", "halves"};
+    struct cs_step *step = begin(L, CS_STEP_PAD, 5, "cs.pad");
     step->param = text_argument(L, 1, "cs.pad.param");
     step->multiple[0] = integer_argument(L, 2, "cs.pad.rows", 1, MOST_MULTIPLE);
     step->multiple[1] = integer_argument(L, 3, "cs.pad.columns", 1, MOST_MULTIPLE);
     if (!lua_isnil(L, 4)) step->value = f32_argument(L, 4, "cs.pad.number");
+    struct cs_value part = cs_value_argument(L, 5, "cs.pad.parts");
+    step->by_halves = !lua_isnil(L, 5) && cs_value_word(&part, parts, CS_COUNT(parts)) == 1;
     return 1;
 }
 
@@ -183,6 +186,12 @@ int cs_script_call(lua_State *L) {
 int cs_script_replace(lua_State *L) {
     struct cs_step *step = begin(L, CS_STEP_REPLACE, 1, "cs.replace");
     step->param = text_argument(L, 1, "cs.replace.param");
+    return 1;
+}
+
+int cs_script_empty(lua_State *L) {
+    struct cs_step *step = begin(L, CS_STEP_EMPTY, 1, "cs.empty");
+    step->param = text_argument(L, 1, "cs.empty.param");
     return 1;
 }
 

@@ -27,6 +27,7 @@ static enum cs_status tensors_of_template(struct cs_arena *arena, const struct c
             .padding_value = from->padding_value,
             .weight_loader_numel = from->has_numel ? from->numel : -1,
             .is_unregistered = from->is_unregistered,
+            .is_late = from->is_late,
             .tied = from->tied,
         };
         enum cs_status status = cs_shape_parse(from->shape, sizes, &tensors[i].ndim, tensors[i].shape);

@@ -19,6 +19,7 @@ struct cs_template_tensor {
     bool has_padding_value;
     double padding_value;
     bool is_unregistered;
+    bool is_late;
     bool has_numel;
     int64_t numel;    /* weight_loader_numel */
     const char *tied; /* the parameter of another module that this one is, such as "embed.weight"; or NULL */

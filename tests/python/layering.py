@@ -21,6 +21,7 @@ NAMES_DEVICES = "sim/device/devices.c"  # the one file of sim/ that knows them, 
 LONGEST_FILE, LONGEST_FUNCTION = 500, 70
 C_FILES = {".c", ".h", ".cu", ".cuh"}
 SHORT_FILES = C_FILES | {".lua", ".py", ".sh"}
+MADE = {"scenarios/library/cs.lua"}  # by the program, from its tables: one page for editors, as long as the language
 TEXT_FILES = SHORT_FILES | {".md", ".txt", ".json", ".cmake", ""}
 SKIPPED = {".git", ".venv", "build", "golden", "__pycache__"}
 
@@ -150,7 +151,7 @@ def functions(text):
 
 def check_lengths(name, suffix, text):
     n_lines = text.count("\n")
-    if suffix in SHORT_FILES and n_lines > LONGEST_FILE:
+    if suffix in SHORT_FILES and name not in MADE and n_lines > LONGEST_FILE:
         yield f"{name}: {n_lines} lines, at most {LONGEST_FILE}: split it by subject"
     if suffix in C_FILES:
         for function, line, length in functions(text):
