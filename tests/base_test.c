@@ -1,10 +1,13 @@
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
 #include "sim/base/base.h"
+#include "tests/support_files.h"
 
 static void a_failure_keeps_its_message(void **state) {
     (void)state;
@@ -53,8 +56,8 @@ static void fnv1a_matches_the_published_vectors(void **state) {
 
 static void streams_differ_by_name_index_and_seed(void **state) {
     (void)state;
-    uint64_t keys[] = {cs_stream_key(1, "a", 0), cs_stream_key(1, "a", 1), cs_stream_key(1, "b", 0), cs_stream_key(2, "a", 0),
-                       cs_stream_key(1, "", 0), cs_stream_key(1, "aa", 0)};
+    uint64_t keys[] = {cs_stream_key(1, "a", 0), cs_stream_key(1, "a", 1), cs_stream_key(1, "b", 0),
+                       cs_stream_key(2, "a", 0), cs_stream_key(1, "", 0),  cs_stream_key(1, "aa", 0)};
     for (size_t i = 0; i < CS_COUNT(keys); i++)
         for (size_t j = 0; j < i; j++) assert_true(keys[i] != keys[j]);
 }
@@ -88,8 +91,76 @@ static void sizes_have_units_and_limits(void **state) {
     assert_int_equal(bytes, 1024);
     assert_int_equal(cs_text_bytes("0", &bytes), CS_OK);
     assert_int_equal(bytes, 0);
-    const char *bad[] = {"", "-1", "1.5MiB", "MiB", "99999999999999999999", "9223372036854775808", "8589934592GiB", "12 apples", "nan"};
+    const char *bad[] = {
+        "", "-1", "1.5MiB", "MiB", "99999999999999999999", "9223372036854775808", "8589934592GiB", "12 apples", "nan"};
     for (size_t i = 0; i < CS_COUNT(bad); i++) assert_int_equal(cs_text_bytes(bad[i], &bytes), CS_BAD_VALUE);
+}
+
+/* ---- files ---- */
+
+static char *text_of(const char *path) {
+    static char text[64];
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof text - 1, in)] = 0;
+    fclose(in);
+    return text;
+}
+
+static enum cs_status put_two_lines(FILE *out, const void *what) {
+    fprintf(out, "%s\n%s\n", (const char *)what, (const char *)what);
+    return CS_OK;
+}
+
+static enum cs_status put_half(FILE *out, const void *what) {
+    fputs(what, out);
+    return cs_fail(CS_BAD_VALUE, "no second half");
+}
+
+static void a_file_is_written_whole_with_a_last_newline(void **state) {
+    const char *path = path_in(*state, "a.txt");
+    assert_int_equal(cs_write_check(path), CS_OK);
+    assert_int_equal(cs_write_text(path, "one"), CS_OK);
+    assert_string_equal(text_of(path), "one\n");
+    assert_int_equal(cs_write_text(path, "two\n"), CS_OK);
+    assert_string_equal(text_of(path), "two\n");
+    assert_int_equal(cs_write_with(path, put_two_lines, "x"), CS_OK);
+    assert_string_equal(text_of(path), "x\nx\n");
+    assert_int_equal(count_files(*state), 1);
+}
+
+static void a_failed_write_leaves_the_old_file_and_no_other(void **state) {
+    const char *path = path_in(*state, "a.txt");
+    assert_int_equal(cs_write_text(path, "old"), CS_OK);
+    assert_int_equal(cs_write_with(path, put_half, "new"), CS_BAD_VALUE);
+    assert_string_equal(cs_error_text(), "no second half");
+    struct rlimit limit, tiny;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    tiny = limit;
+    tiny.rlim_cur = 2; /* bytes */
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tiny), 0);
+    enum cs_status status = cs_write_text(path, "new and longer");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(status, CS_INTERNAL);
+    assert_non_null(strstr(cs_error_text(), "a.txt\": File too large: name a file"));
+    assert_string_equal(text_of(path), "old\n");
+    assert_int_equal(count_files(*state), 1);
+}
+
+static void what_cannot_be_written_is_known_before(void **state) {
+    assert_int_equal(cs_write_check("-"), CS_OK);
+    assert_int_equal(cs_write_check("/dev/null"), CS_OK);
+    assert_int_equal(cs_write_check("in_this_folder"), CS_OK);
+    assert_int_equal(cs_write_check(*state), CS_INTERNAL);
+    assert_non_null(strstr(cs_error_text(), "Is a directory"));
+    assert_int_equal(cs_write_check(path_in(*state, "none/a.txt")), CS_INTERNAL);
+    assert_non_null(strstr(cs_error_text(), "No such file or directory"));
+    if (!drop_root()) return;
+    enum cs_status status = cs_write_check("/coldstart.txt");
+    regain_root();
+    assert_int_equal(status, CS_INTERNAL);
+    assert_non_null(strstr(cs_error_text(), "\"/coldstart.txt\": Permission denied"));
 }
 
 int main(void) {
@@ -102,6 +173,11 @@ int main(void) {
         cmocka_unit_test(patterns_match_like_a_shell),
         cmocka_unit_test(a_slip_of_the_pen_finds_the_nearest_word),
         cmocka_unit_test(sizes_have_units_and_limits),
+        cmocka_unit_test_setup_teardown(a_file_is_written_whole_with_a_last_newline, make_test_folder,
+                                        remove_test_folder),
+        cmocka_unit_test_setup_teardown(a_failed_write_leaves_the_old_file_and_no_other, make_test_folder,
+                                        remove_test_folder),
+        cmocka_unit_test_setup_teardown(what_cannot_be_written_is_known_before, make_test_folder, remove_test_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,7 +245,7 @@ static void shards_have_an_index(void **state) {
     coldstart("version; cat shards/model.safetensors.index.json");
     assert_string_equal(outcome.out, "coldstart 0.1.0\n{\n  \"metadata\": {\n    \"total_size\": 32\n  },\n  \"weight_map\": {\n"
                                      "    \"layers.0.norm.weight\": \"model-00001-of-00002.safetensors\",\n"
-                                     "    \"layers.1.norm.weight\": \"model-00002-of-00002.safetensors\"\n  }\n}");
+                                     "    \"layers.1.norm.weight\": \"model-00002-of-00002.safetensors\"\n  }\n}\n");
     assert_run("run model.lua --checkpoint B=shards", CS_EXIT_PASSED, "PASSED  dense  none  ref  2 parameters equal\n" TOTALS("1", "0"), "seed 1\n");
 }
 

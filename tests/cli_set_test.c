@@ -145,7 +145,7 @@ static void help_of_a_file_shows_what_it_declares(void **state) {
                                      "  value   a number                 default 2.5\n");
     coldstart("help plain.lua");
     assert_string_equal(outcome.out, "plain.lua: toy.plain\n\npolicies: none, record_and_fill\n");
-    assert_refused("help t/nowhere.lua", CS_EXIT_USAGE, "t/nowhere.lua: No such file or directory");
+    assert_refused("help t/nowhere.lua", CS_EXIT_USAGE, "cannot read \"t/nowhere.lua\": No such file or directory");
     assert_refused("help ./t", CS_EXIT_USAGE, "./t: found a folder, expected a Lua file");
     assert_refused("help t/library/cs.lua", CS_EXIT_USAGE, "t/library/cs.lua:1: ");
 }

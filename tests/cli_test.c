@@ -16,7 +16,9 @@
 
 /* ---- a folder with scenarios ---- */
 
-static void write_scenario(const char *path, const char *name, const char *expectation) { write_toy(path, name, "\"toy\"", expectation); }
+static void write_scenario(const char *path, const char *name, const char *expectation) {
+    write_toy(path, name, "\"toy\"", expectation);
+}
 
 /* "t/b.lua" passes, "t/sub/a.lua" fails; what the others hold must never be run. */
 static int make_scenarios(void **state) {
@@ -48,7 +50,9 @@ static void without_a_verb_it_says_where_to_look(void **state) {
 static void an_unknown_verb_gets_a_suggestion(void **state) {
     (void)state;
     assert_refused("lst", CS_EXIT_USAGE, "unknown verb \"lst\": did you mean \"list\"?");
-    assert_refused("xyzzy", CS_EXIT_USAGE, "one of bench, check, conform, coverage, fuzz, help, list, make-checkpoint, merge, mutants, run, version");
+    assert_refused(
+        "xyzzy", CS_EXIT_USAGE,
+        "one of bench, check, conform, coverage, fuzz, help, list, make-checkpoint, merge, mutants, run, version");
 }
 
 static void the_version_is_one_line(void **state) {
@@ -62,7 +66,27 @@ static void the_version_is_one_line(void **state) {
     assert_refused("fuzz --runs 0 --output-dir /dev/null", CS_EXIT_USAGE,
                    "--output-dir /dev/null: is a file, expected a folder or a name that is free: name another one");
     assert_refused("fuzz --runs 0 --output-dir /proc/there/is/none", CS_EXIT_USAGE,
-                   "--output-dir /proc/there/is/none: cannot be made: No such file or directory: name a folder where you may write");
+                   "--output-dir /proc/there/is/none: cannot be made: No such file or directory: name a folder where "
+                   "you may write");
+}
+
+static void a_report_without_a_place_is_refused_before_the_work(void **state) {
+    (void)state;
+    size_t n = 0;
+    for (size_t i = 0; i < cs_n_verbs; i++)
+        for (const struct cs_option *option = cs_verbs[i].options; option && option->name; option++) {
+            if (option->use != CS_WRITTEN) continue;
+            char arguments[128], message[128];
+            n++;
+            snprintf(message, sizeof message, "--%s: cannot write \"/proc/there/r\": No such file or directory",
+                     option->name);
+            snprintf(arguments, sizeof arguments, "%s --%s /proc/there/r", cs_verbs[i].name, option->name);
+            assert_refused(arguments, CS_EXIT_USAGE, message);
+            snprintf(message, sizeof message, "--%s: cannot write \"/proc\": Is a directory", option->name);
+            snprintf(arguments, sizeof arguments, "%s --%s /proc", cs_verbs[i].name, option->name);
+            assert_refused(arguments, CS_EXIT_USAGE, message);
+        }
+    assert_true(n >= 12); /* run, fuzz, merge and mutants 2 each, bench 1, coverage 3 */
 }
 
 static void help_knows_every_verb(void **state) {
@@ -93,9 +117,10 @@ static void list_shows_every_registry(void **state) {
     (void)state;
     coldstart("list");
     assert_int_equal(outcome.status, CS_EXIT_PASSED);
-    const char *const shown[] = {"devices:\n\n", "ref     available\n", "methods:\n\n", "gpt_oss_mxfp4", "backends:\n\n", "flashinfer_trtllm",
-                                 "layouts:\n\n", "swizzle_128x4", "loaders:\n\n", "policies:\n\n", "record_and_fill",
-                                 "drivers:\n\n", "layerwise", "mutants:\n\n", "streamed_padded_split"};
+    const char *const shown[] = {"devices:\n\n",  "ref     available\n", "methods:\n\n",         "gpt_oss_mxfp4",
+                                 "backends:\n\n", "flashinfer_trtllm",   "layouts:\n\n",         "swizzle_128x4",
+                                 "loaders:\n\n",  "policies:\n\n",       "record_and_fill",      "drivers:\n\n",
+                                 "layerwise",     "mutants:\n\n",        "streamed_padded_split"};
     for (size_t i = 0; i < CS_COUNT(shown); i++) assert_says(outcome.out, shown[i]);
 }
 
@@ -157,8 +182,9 @@ static void wrong_values_are_named_with_what_is_right(void **state) {
     assert_refused("run t --device rf", CS_EXIT_USAGE, "did you mean \"ref\"?");
     assert_refused("run t --color red", CS_EXIT_USAGE, "one of auto, always, never");
     assert_refused("run t --json nowhere/r.json", CS_EXIT_USAGE, "nowhere/");
-    assert_refused("run t --json t", CS_EXIT_USAGE, "is a folder");
-    const char *const seeds[] = {"-1", "1.5", "''", "0x", "0xg", "010x", "' 1'", "18446744073709551616", "9223372036854775808"};
+    assert_refused("run t --json t", CS_EXIT_USAGE, "--json: cannot write \"t\": Is a directory");
+    const char *const seeds[] = {
+        "-1", "1.5", "''", "0x", "0xg", "010x", "' 1'", "18446744073709551616", "9223372036854775808"};
     for (size_t i = 0; i < CS_COUNT(seeds); i++) {
         char arguments[64];
         snprintf(arguments, sizeof arguments, "run t --seed=%s", seeds[i]);
@@ -170,8 +196,10 @@ static void a_checkpoint_must_exist_in_a_scenario_and_on_disk(void **state) {
     (void)state;
     assert_refused("run t --checkpoint A", CS_EXIT_USAGE, "NAME=DIR");
     assert_refused("run t --checkpoint A=nowhere", CS_EXIT_USAGE, "No such file or directory");
-    assert_refused("run t --checkpoint A=empty", CS_EXIT_USAGE, "no selected scenario has a checkpoint that a folder could replace");
-    assert_refused("run model.lua --checkpoint C=empty", CS_EXIT_USAGE, "unknown checkpoint \"C\": did you mean \"A\"?");
+    assert_refused("run t --checkpoint A=empty", CS_EXIT_USAGE,
+                   "no selected scenario has a checkpoint that a folder could replace");
+    assert_refused("run model.lua --checkpoint C=empty", CS_EXIT_USAGE,
+                   "unknown checkpoint \"C\": did you mean \"A\"?");
     assert_refused("run model.lua --checkpoint A=empty --checkpoint A=t", CS_EXIT_USAGE, "given twice");
     coldstart("run model.lua --checkpoint A=empty");
     assert_int_equal(outcome.status, CS_EXIT_USAGE); /* there is no checkpoint in that folder */
@@ -266,6 +294,7 @@ int main(void) {
         cmocka_unit_test(without_a_verb_it_says_where_to_look),
         cmocka_unit_test(an_unknown_verb_gets_a_suggestion),
         cmocka_unit_test(the_version_is_one_line),
+        cmocka_unit_test(a_report_without_a_place_is_refused_before_the_work),
         cmocka_unit_test(help_knows_every_verb),
         cmocka_unit_test(help_of_a_verb_works_from_behind),
         cmocka_unit_test(list_shows_every_registry),

@@ -368,10 +368,10 @@ static void expect_bad_file(const char *path, const char *message) {
 static void only_text_files_are_read(void **state) {
     (void)state;
     assert_int_equal(mkdir("folder.lua", 0700), 0);
-    expect_bad_file("missing.lua", "missing.lua: No such file or directory");
+    expect_bad_file("missing.lua", "cannot read \"missing.lua\": No such file or directory");
     expect_bad_file("folder.lua", "folder.lua: found a folder, expected a Lua file");
     expect_bad_file("/dev/zero", "/dev/zero: found a device or pipe, expected a Lua file");
-    expect_bad_file("", ": No such file or directory");
+    expect_bad_file("", "cannot read \"\": No such file or directory");
     expect_bad(&(struct bad){"\x1bLua\x54", "s.lua: attempt to load a binary chunk (mode is 't')"});
     FILE *large = fopen("large.lua", "w");
     assert_non_null(large);

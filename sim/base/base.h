@@ -1,4 +1,4 @@
-/* Ground floor: status and messages, an arena, hashes, text. Knows nothing of weights.
+/* Ground floor: status and messages, an arena, hashes, text, files. Knows nothing of weights.
  *
  * Errors. Everything that can fail because of the outside world (files, scripts, arguments, memory, devices) returns
  * `enum cs_status`; the text that goes with it waits in `cs_error_text()`, one per thread like errno, until the next
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* What went wrong, as the class a caller may act on; `conform` compares these with the classes of captured exceptions.
  *    id            name            meaning */
@@ -117,6 +118,23 @@ size_t cs_text_distance(const char *a, const char *b);
 const char *cs_text_nearest(const char *word, const char *const *names, size_t n);
 /* "64MiB", "1 KiB", "512" → bytes. CS_BAD_VALUE for anything else, negative or ≥ 2^63. */
 enum cs_status cs_text_bytes(const char *text, uint64_t *bytes);
+
+/* ---- files ----
+ * Written to a temporary name beside `path` and renamed, so that a failed write leaves the old file, or none; anything but
+ * a regular file (a device, a pipe, a link) is written in place; "-" is stdout. The last line gets its newline if it has
+ * none. CS_INTERNAL, with the reason, when the file cannot be made or written; CS_NO_MEMORY. */
+
+enum cs_status cs_write_text(const char *path, const char *text);
+/* What writing to `path` would say already now, as far as can be told without writing: ask before long work. */
+enum cs_status cs_write_check(const char *path);
+
+struct json_t;
+/* `flags` as jansson's json_dumps takes them; a NULL `object` is CS_NO_MEMORY. The caller keeps `object`. */
+enum cs_status cs_write_json(const char *path, const struct json_t *object, size_t flags);
+
+/* What `writer` puts into a stream; nothing is written when it fails. */
+typedef enum cs_status cs_writer(FILE *out, const void *what);
+enum cs_status cs_write_with(const char *path, cs_writer *writer, const void *what);
 
 /* Non-negative a * b, or false when it exceeds INT64_MAX. */
 static inline bool cs_multiply(int64_t a, int64_t b, int64_t *product) {

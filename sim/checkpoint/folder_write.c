@@ -102,8 +102,7 @@ static enum cs_status write_index(struct writer *writer) {
         json_decref(index);
         return no_memory(writer);
     }
-    int failed = json_dump_file(index, path, JSON_INDENT(2) | JSON_SORT_KEYS);
-    enum cs_status status = failed ? cs_cannot_write(path, errno) : CS_OK;
+    enum cs_status status = cs_write_json(path, index, JSON_INDENT(2) | JSON_SORT_KEYS);
     json_decref(index);
     return status;
 }

@@ -1,6 +1,5 @@
 #include "sim/cli/cli.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <omp.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@ const struct cs_option cs_bench_cli_options[] = {
     {.name = "filter", .letter = 'k', .value = "SUBSTRING", .text = "only rows whose name contains it"},
     {.name = "size", .value = "BYTES", .text = "of each of two buffers, such as 1GiB (default: 256MiB)"},
     {.name = "threads", .value = "N", .text = "threads of the device and of the yardsticks (default: all)"},
-    {.name = "json", .value = "FILE", .text = "write the rows as JSON too; \"-\": to stdout, and the table to stderr"},
+    {.name = "json", .value = "FILE", .text = "write the rows as JSON too; \"-\": to stdout, and the table to stderr", .use = CS_WRITTEN},
     {.name = "check", .text = "exit status 1 when a goal is missed"},
     {0},
 };
@@ -129,15 +128,9 @@ static enum cs_status write_json(const struct run *run) {
     json_t *report = json_pack("{s:i, s:s, s:I, s:i, s:i, s:O}", "schema", 1, "device", run->options.device->name,
                                "size", (json_int_t)run->options.bytes, "threads", omp_get_max_threads(), "repeats",
                                CS_BENCH_REPEATS, "rows", run->rows);
-    FILE *file = run->text == stderr ? stdout : fopen(run->json, "w");
-    int error = errno;
-    bool is_written = report && file && json_dumpf(report, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
-    if (file && file != stdout && fclose(file) != 0) is_written = false;
+    enum cs_status status = cs_write_json(run->json, run->had_no_memory ? NULL : report, JSON_INDENT(2));
     json_decref(report);
-    CS_REQUIRE(report && !run->had_no_memory, CS_NO_MEMORY, "no memory for the rows as JSON");
-    CS_REQUIRE(file, CS_INTERNAL, "cannot write \"%s\": %s", run->json, strerror(error));
-    CS_REQUIRE(is_written, CS_INTERNAL, "cannot write \"%s\"", run->json);
-    return CS_OK;
+    return status;
 }
 
 /* ---- the verb ---- */

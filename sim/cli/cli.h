@@ -12,19 +12,25 @@
 enum cs_exit {
     CS_EXIT_PASSED = 0,
     CS_EXIT_FAILED = 1,   /* a scenario failed, or passed only by luck (R8.5) */
-    CS_EXIT_USAGE = 2,    /* the command line, a script or a checkpoint is wrong */
+    CS_EXIT_USAGE = 2,    /* the command line, a script or a file is wrong */
     CS_EXIT_INTERNAL = 3, /* memory, a device, an output that cannot be written, a bug of ours */
     CS_EXIT_NOTHING = 4,  /* nothing ran: a filter that selects nothing */
 };
 
 /* ---- options ---- */
 
+enum cs_option_use {
+    CS_ONCE,
+    CS_REPEATED,
+    CS_WRITTEN, /* once; the value is a file that the verb writes: refused at once when it cannot be */
+};
+
 /* One option that a verb understands; a table of them ends with a row without a name. */
 struct cs_option {
     const char *name;  /* "seed": --seed N and --seed=N */
     char letter;       /* 'k': -k X and -kX too; 0: none */
     const char *value; /* what help calls the value, "N"; NULL: it takes none */
-    bool may_repeat;
+    enum cs_option_use use;
     const char *text; /* one line of help */
 };
 
@@ -41,7 +47,8 @@ struct cs_options {
     const char **words; /* what is no option; all of it after "--" */
 };
 
-/* CS_BAD_USAGE names the option: unknown (with the nearest known one), its value missing or not wanted, repeated. */
+/* CS_BAD_USAGE names the option: unknown (with the nearest known one), its value missing or not wanted, repeated, or a
+ * file that the verb is to write and cannot. */
 enum cs_status cs_options_parse(struct cs_options *options, const struct cs_option *table, int argc, char **argv,
                                 struct cs_arena *arena);
 /* Value of the first `--name` given, or NULL. */
@@ -79,8 +86,9 @@ int cs_verb_mutants(int argc, char **argv);
 int cs_verb_run(int argc, char **argv);
 int cs_verb_version(int argc, char **argv);
 
-extern const struct cs_option cs_bench_cli_options[], cs_conform_cli_options[], cs_coverage_options[], cs_fuzz_cli_options[],
-    cs_help_options[], cs_make_checkpoint_options[], cs_merge_options[], cs_mutants_options[], cs_run_options[];
+extern const struct cs_option cs_bench_cli_options[], cs_conform_cli_options[], cs_coverage_options[],
+    cs_fuzz_cli_options[], cs_help_options[], cs_make_checkpoint_options[], cs_merge_options[], cs_mutants_options[],
+    cs_run_options[];
 
 /* ---- what verbs share ---- */
 

@@ -11,18 +11,18 @@
 
 /* clang-format off */
 const struct cs_option cs_coverage_options[] = {
-    {"next", 0, "N|pairs|all", false, "take N ways of loading, those that hit most of what was never hit; or until every pair, or triple too, is hit"},
-    {"hit", 0, "CELL", true, "take a way of loading with these values: driver=direct,policy=none"},
-    {"lua", 0, NULL, false, "with --hit: print the file instead of running it"},
-    {"output-dir", 0, "DIR", false, "keep the files that --next and --hit make, in this folder"},
-    {"seed", 0, "N", false, "seed of what --next and --hit choose (default: 1)"},
-    {"check", 0, "pairs|all", false, "exit status 1 when too few pairs, or triples too, are hit, or an illegal load was accepted"},
-    {"json", 0, "FILE", false, "write all of it joined, to be read again"},
-    {"markdown", 0, "FILE", false, "write the support matrix: method, back end, driver"},
-    {"html", 0, "FILE", false, "write one page that needs nothing else"},
-    {"previous", 0, "FILE", false, "with --html: compare with an earlier coverage file"},
-    {"kill-matrix", 0, "FILE", false, "with --html: show what `mutants --json` wrote"},
-    {"gcovr", 0, "ADDRESS", false, "with --html: where gcovr's page is, seen from this one"},
+    {"next", 0, "N|pairs|all", CS_ONCE, "take N ways of loading, those that hit most of what was never hit; or until every pair, or triple too, is hit"},
+    {"hit", 0, "CELL", CS_REPEATED, "take a way of loading with these values: driver=direct,policy=none"},
+    {"lua", 0, NULL, CS_ONCE, "with --hit: print the file instead of running it"},
+    {"output-dir", 0, "DIR", CS_ONCE, "keep the files that --next and --hit make, in this folder"},
+    {"seed", 0, "N", CS_ONCE, "seed of what --next and --hit choose (default: 1)"},
+    {"check", 0, "pairs|all", CS_ONCE, "exit status 1 when too few pairs, or triples too, are hit, or an illegal load was accepted"},
+    {"json", 0, "FILE", CS_WRITTEN, "write all of it joined, to be read again"},
+    {"markdown", 0, "FILE", CS_WRITTEN, "write the support matrix: method, back end, driver"},
+    {"html", 0, "FILE", CS_WRITTEN, "write one page that needs nothing else"},
+    {"previous", 0, "FILE", CS_ONCE, "with --html: compare with an earlier coverage file"},
+    {"kill-matrix", 0, "FILE", CS_ONCE, "with --html: show what `mutants --json` wrote"},
+    {"gcovr", 0, "ADDRESS", CS_ONCE, "with --html: where gcovr's page is, seen from this one"},
     {0},
 };
 /* clang-format on */
@@ -71,14 +71,6 @@ static int64_t n_tried(const struct tour *tour) {
     return 0;
 }
 
-static enum cs_status write_file(const char *path, const char *text) {
-    FILE *out = fopen(path, "w");
-    CS_REQUIRE(out, CS_BAD_FILE, "%s: %s", path, strerror(errno));
-    fputs(text, out);
-    CS_REQUIRE(fclose(out) == 0, CS_BAD_FILE, "%s: %s", path, strerror(errno));
-    return CS_OK;
-}
-
 static enum cs_status make_folder(struct tour *tour) {
     if (tour->folder) return CS_OK;
     tour->folder = cs_options_value(&tour->options, "output-dir");
@@ -112,7 +104,7 @@ static enum cs_status take(struct tour *tour) {
     char *lua = cs_path_lua(&tour->model, &tour->path, name, &arena);
     int64_t before = n_tried(tour);
     tour->reason = NULL;
-    enum cs_status status = lua && path && name ? write_file(path, lua) : cs_fail(CS_NO_MEMORY, "no memory for a file");
+    enum cs_status status = lua && path && name ? cs_write_text(path, lua) : cs_fail(CS_NO_MEMORY, "no memory for a file");
     enum cs_status ran = status == CS_OK ? run_file(tour, path, &arena) : status;
     tour->n_taken++;
     bool is_hit = n_tried(tour) > before;
@@ -206,14 +198,14 @@ static enum cs_status take_wanted(struct tour *tour) {
 
 static enum cs_status read_text(const char *path, struct cs_arena *arena, char **text) {
     FILE *in = fopen(path, "r");
-    CS_REQUIRE(in, CS_BAD_FILE, "%s: %s", path, strerror(errno));
+    CS_REQUIRE(in, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
     enum { MOST = 64 << 20 };
     size_t size = fseek(in, 0, SEEK_END) == 0 ? (size_t)ftell(in) : MOST + 1;
     rewind(in);
     *text = size <= MOST ? cs_arena_alloc(arena, size + 1, 1) : NULL;
     bool is_read = *text && fread(*text, 1, size, in) == size;
     fclose(in);
-    CS_REQUIRE(is_read, CS_BAD_FILE, "%s: cannot be read whole", path);
+    CS_REQUIRE(is_read, CS_BAD_FILE, "cannot read \"%s\" whole: it has %zu bytes, at most %d are taken", path, size, MOST);
     return CS_OK;
 }
 
@@ -235,13 +227,7 @@ static enum cs_status write_reports(struct tour *tour) {
     const char *json = cs_options_value(&tour->options, "json"), *html = cs_options_value(&tour->options, "html"),
                *markdown = cs_options_value(&tour->options, "markdown");
     if (json) CS_TRY(cs_coverage_write(json, &tour->coverage));
-    if (markdown) {
-        FILE *out = fopen(markdown, "w");
-        CS_REQUIRE(out, CS_BAD_FILE, "--markdown %s: %s", markdown, strerror(errno));
-        enum cs_status status = cs_coverage_markdown(out, &tour->coverage);
-        CS_REQUIRE(fclose(out) == 0, CS_BAD_FILE, "--markdown %s: %s", markdown, strerror(errno));
-        CS_TRY(status);
-    }
+    if (markdown) CS_TRY(cs_coverage_markdown(markdown, &tour->coverage));
     return html ? write_html(tour, html) : CS_OK;
 }
 
@@ -254,10 +240,12 @@ static int report(struct tour *tour) {
         status = cs_coverage_is_enough(&tour->coverage, cs_text_equal(check, "pairs"), &answer);
     if (status != CS_OK) return cs_cli_fail(status);
     if (tour->n_missed)
-        printf("failed: %zu of %zu ways of loading taken did not reach their cell; the lines that begin with MISSED say "
-               "why\n",
-               tour->n_missed, tour->n_taken);
-    if (!answer) printf("failed: --check %s: fewer cells are hit than it wants, or an illegal load was accepted\n", check);
+        printf(
+            "failed: %zu of %zu ways of loading taken did not reach their cell; the lines that begin with MISSED say "
+            "why\n",
+            tour->n_missed, tour->n_taken);
+    if (!answer)
+        printf("failed: --check %s: fewer cells are hit than it wants, or an illegal load was accepted\n", check);
     return answer && !tour->n_missed ? CS_EXIT_PASSED : CS_EXIT_FAILED;
 }
 

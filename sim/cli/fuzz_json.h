@@ -8,8 +8,7 @@
 
 /* NULL: no memory. The caller owns it. */
 json_t *cs_campaign_json(const struct cs_campaign *campaign);
-/* Takes the object; the file is there whole or not at all. */
-enum cs_status cs_write_json(const char *path, json_t *object);
+enum cs_status cs_campaign_write(const char *path, const struct cs_campaign *campaign);
 /* Result of one campaign, or of several merged, as JUnit. */
 enum cs_status cs_write_junit(const char *path, const json_t *result);
 

@@ -1,5 +1,4 @@
 /* What a campaign says: as text, as JSON, as JUnit. */
-#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -91,18 +90,11 @@ json_t *cs_campaign_json(const struct cs_campaign *campaign) {
         (json_int_t)campaign->first_canary, "failures", failures);
 }
 
-enum cs_status cs_write_json(const char *path, json_t *object) {
-    char temporary[4096];
-    snprintf(temporary, sizeof temporary, "%s.new", path);
-    FILE *file = object ? fopen(temporary, "w") : NULL;
-    int error = errno;
-    bool is_written = file && json_dumpf(object, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
-    if (file && fclose(file) != 0) is_written = false;
+enum cs_status cs_campaign_write(const char *path, const struct cs_campaign *campaign) {
+    json_t *object = cs_campaign_json(campaign);
+    enum cs_status status = cs_write_json(path, object, JSON_INDENT(2));
     json_decref(object);
-    CS_REQUIRE(object, CS_NO_MEMORY, "no memory for \"%s\"", path);
-    CS_REQUIRE(file, CS_INTERNAL, "cannot write \"%s\": %s", temporary, strerror(error));
-    CS_REQUIRE(is_written && rename(temporary, path) == 0, CS_INTERNAL, "cannot write \"%s\"", path);
-    return CS_OK;
+    return status;
 }
 
 /* ---- JUnit, from the JSON: one test case for each part, one for each failure ---- */
@@ -137,10 +129,9 @@ static void write_failure(FILE *file, const json_t *failure) {
     fputs("</failure>\n    </testcase>\n", file);
 }
 
-enum cs_status cs_write_junit(const char *path, const json_t *result) {
+static enum cs_status put_junit(FILE *file, const void *what) {
+    const json_t *result = what;
     const json_t *failures = json_object_get(result, "failures"), *parts = json_object_get(result, "parts"), *item;
-    FILE *file = fopen(path, "w");
-    CS_REQUIRE(file, CS_INTERNAL, "cannot write \"%s\": %s", path, strerror(errno));
     size_t i, n = json_array_size(failures);
     const char *part;
     fprintf(file,
@@ -152,12 +143,13 @@ enum cs_status cs_write_junit(const char *path, const json_t *result) {
                 json_integer_value(item));
     json_array_foreach(failures, i, item) write_failure(file, item);
     fputs("  </testsuite>\n</testsuites>\n", file);
-    CS_REQUIRE(fclose(file) == 0, CS_INTERNAL, "cannot write \"%s\"", path);
     return CS_OK;
 }
 
+enum cs_status cs_write_junit(const char *path, const json_t *result) { return cs_write_with(path, put_junit, result); }
+
 enum cs_status cs_campaign_reports(const struct cs_campaign *campaign) {
-    if (campaign->json) CS_TRY(cs_write_json(campaign->json, cs_campaign_json(campaign)));
+    if (campaign->json) CS_TRY(cs_campaign_write(campaign->json, campaign));
     if (!campaign->junit) return CS_OK;
     json_t *result = cs_campaign_json(campaign);
     CS_REQUIRE(result, CS_NO_MEMORY, "no memory for \"%s\"", campaign->junit);

@@ -25,12 +25,7 @@ enum cs_status cs_store_failure(struct cs_campaign *campaign, struct cs_fuzz_fai
     CS_TRY(cs_fuzz_scenario(&failure->plan, failure->name, arena, &scenario));
     const char *text = cs_scenario_lua(&scenario, comment, n, arena);
     CS_REQUIRE(text && failure->file, CS_NO_MEMORY, "no memory for \"%s\"", failure->name);
-    FILE *file = fopen(failure->file, "w");
-    int error = errno;
-    bool is_written = file && fputs(text, file) >= 0;
-    if (file && fclose(file) != 0) is_written = false;
-    CS_REQUIRE(is_written, CS_INTERNAL, "cannot write \"%s\": %s", failure->file, strerror(error));
-    return CS_OK;
+    return cs_write_text(failure->file, text);
 }
 
 /* ---- the corpus ---- */
@@ -40,7 +35,7 @@ static enum cs_status read_plan(const char *path, struct cs_fuzz_plan *plan, boo
     static const char mark[] = "-- plan: ";
     char line[CS_PLAN_TEXT + 64];
     FILE *file = fopen(path, "r");
-    CS_REQUIRE(file, CS_BAD_FILE, "%s: %s", path, strerror(errno));
+    CS_REQUIRE(file, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
     *has_plan = false;
     while (!*has_plan && fgets(line, sizeof line, file)) *has_plan = strncmp(line, mark, strlen(mark)) == 0;
     fclose(file);
@@ -71,7 +66,7 @@ enum cs_status cs_corpus_read(const char *path, struct cs_arena *arena, struct c
 enum cs_status cs_store_state(const struct cs_campaign *campaign) {
     struct cs_arena scratch = {0};
     const char *path = path_in(campaign, &scratch, "campaign.json");
-    enum cs_status status = path ? cs_write_json(path, cs_campaign_json(campaign)) : CS_NO_MEMORY;
+    enum cs_status status = path ? cs_campaign_write(path, campaign) : CS_NO_MEMORY;
     cs_arena_release(&scratch);
     return status;
 }

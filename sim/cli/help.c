@@ -11,7 +11,7 @@ static void print_option(const struct cs_option *option) {
     letter[1] = option->letter;
     snprintf(left, sizeof left, "%s--%s %s", option->letter ? letter : "    ", option->name,
              option->value ? option->value : "");
-    printf("  %-30s  %s%s\n", left, option->text, option->may_repeat ? "; may be repeated" : "");
+    printf("  %-30s  %s%s\n", left, option->text, option->use == CS_REPEATED ? "; may be repeated" : "");
 }
 
 void cs_cli_help(const struct cs_verb *verb) {
@@ -85,8 +85,8 @@ static enum cs_status help_file(const char *path, struct cs_arena *arena) {
 
 /* clang-format off */
 const struct cs_option cs_help_options[] = {
-    {"stubs", 0, NULL, false, "with lua: annotations for the Lua language server, scenarios/library/cs.lua"},
-    {"reference", 0, NULL, false, "with lua: the tables of scenarios/README.md"},
+    {"stubs", 0, NULL, CS_ONCE, "with lua: annotations for the Lua language server, scenarios/library/cs.lua"},
+    {"reference", 0, NULL, CS_ONCE, "with lua: the tables of scenarios/README.md"},
     {0},
 };
 /* clang-format on */

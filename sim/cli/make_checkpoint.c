@@ -11,10 +11,10 @@
 
 /* clang-format off */
 const struct cs_option cs_make_checkpoint_options[] = {
-    {"max-shard-size", 0, "SIZE", false, "bytes of tensors in one file (default: 5GiB)"},
-    {"set", 0, "NAME=VALUE", true, "give an option that the scenario's file declares another value: coldstart help FILE"},
-    {"seed", 0, "N", false, "seed of the numbers, decimal or 0x… (default: the scenario's)"},
-    {"quiet", 'q', NULL, false, "no progress on stderr"},
+    {"max-shard-size", 0, "SIZE", CS_ONCE, "bytes of tensors in one file (default: 5GiB)"},
+    {"set", 0, "NAME=VALUE", CS_REPEATED, "give an option that the scenario's file declares another value: coldstart help FILE"},
+    {"seed", 0, "N", CS_ONCE, "seed of the numbers, decimal or 0x… (default: the scenario's)"},
+    {"quiet", 'q', NULL, CS_ONCE, "no progress on stderr"},
     {0},
 };
 /* clang-format on */

@@ -8,8 +8,8 @@
 
 /* clang-format off */
 const struct cs_option cs_merge_options[] = {
-    {"json", 0, "FILE", false, "write the joined result as JSON"},
-    {"junit", 0, "FILE", false, "write it as JUnit"},
+    {"json", 0, "FILE", CS_WRITTEN, "write the joined result as JSON"},
+    {"junit", 0, "FILE", CS_WRITTEN, "write it as JUnit"},
     {0},
 };
 /* clang-format on */
@@ -125,7 +125,7 @@ static enum cs_status merge(struct merging *merging, int argc, char **argv, stru
     for (size_t i = 0; i < merging->options.n_words; i++) CS_TRY(merge_one(merging, merging->options.words[i], arena));
     CS_TRY(check_whole(merging));
     const char *json = cs_options_value(&merging->options, "json"), *junit = cs_options_value(&merging->options, "junit");
-    if (json) CS_TRY(cs_write_json(json, json_incref(merging->result)));
+    if (json) CS_TRY(cs_write_json(json, merging->result, JSON_INDENT(2)));
     if (junit) CS_TRY(cs_write_junit(junit, merging->result));
     print(merging);
     return CS_OK;

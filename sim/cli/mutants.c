@@ -4,14 +4,14 @@
 
 /* clang-format off */
 const struct cs_option cs_mutants_options[] = {
-    {"mutant", 0, "ID", true, "only this mutant (default: every one of `coldstart list mutants`)"},
-    {"first-kill", 0, NULL, false, "stop each mutant at the first kill by the channel that should see it"},
-    {"filter", 'k', "SUBSTRING", false, "only scenarios whose name contains it"},
-    {"tag", 0, "T", true, "only scenarios that have the tag"},
-    {"seed", 0, "N", false, "seed of garbage and shuffling (default: the scenario's)"},
-    {"json", 0, "FILE", false, "write the matrix as JSON too; \"-\": to stdout, and the text to stderr"},
-    {"html", 0, "FILE", false, "write the matrix as a page too"},
-    {"quiet", 'q', NULL, false, "no progress on stderr"},
+    {"mutant", 0, "ID", CS_REPEATED, "only this mutant (default: every one of `coldstart list mutants`)"},
+    {"first-kill", 0, NULL, CS_ONCE, "stop each mutant at the first kill by the channel that should see it"},
+    {"filter", 'k', "SUBSTRING", CS_ONCE, "only scenarios whose name contains it"},
+    {"tag", 0, "T", CS_REPEATED, "only scenarios that have the tag"},
+    {"seed", 0, "N", CS_ONCE, "seed of garbage and shuffling (default: the scenario's)"},
+    {"json", 0, "FILE", CS_WRITTEN, "write the matrix as JSON too; \"-\": to stdout, and the text to stderr"},
+    {"html", 0, "FILE", CS_WRITTEN, "write the matrix as a page too"},
+    {"quiet", 'q', NULL, CS_ONCE, "no progress on stderr"},
     {0},
 };
 /* clang-format on */

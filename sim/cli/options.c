@@ -53,7 +53,7 @@ static enum cs_status give(struct parser *parser, const struct cs_option *option
     struct cs_options *options = parser->options;
     char name[SPELLED];
     for (size_t i = 0; i < options->n_given; i++)
-        CS_REQUIRE(option->may_repeat || options->given[i].option != option, CS_BAD_USAGE,
+        CS_REQUIRE(option->use == CS_REPEATED || options->given[i].option != option, CS_BAD_USAGE,
                    "%s is given twice: \"%s\" and \"%s\"", spelled(option, name, sizeof name), options->given[i].value,
                    value);
     options->given[options->n_given++] = (struct cs_option_given){option, value};
@@ -107,6 +107,16 @@ static enum cs_status parse_word(struct parser *parser) {
     return CS_OK;
 }
 
+/* A campaign of hours must not end with a report that has no place. */
+static enum cs_status check_written(const struct cs_options *options) {
+    for (size_t i = 0; i < options->n_given; i++) {
+        const struct cs_option_given *given = &options->given[i];
+        if (given->option->use == CS_WRITTEN && cs_write_check(given->value) != CS_OK)
+            return cs_fail(CS_BAD_USAGE, "--%s: %s", given->option->name, cs_error_text());
+    }
+    return CS_OK;
+}
+
 enum cs_status cs_options_parse(struct cs_options *options, const struct cs_option *table, int argc, char **argv,
                                 struct cs_arena *arena) {
     size_t room = argc > 0 ? (size_t)argc : 1;
@@ -115,7 +125,7 @@ enum cs_status cs_options_parse(struct cs_options *options, const struct cs_opti
     CS_REQUIRE(options->given && options->words, CS_NO_MEMORY, "no memory for %d arguments", argc);
     struct parser parser = {options, table, argv[0], argc, 1, argv};
     while (parser.next < argc) CS_TRY(parse_word(&parser));
-    return CS_OK;
+    return check_written(options);
 }
 
 const char *cs_options_value(const struct cs_options *options, const char *name) {

@@ -1,31 +1,29 @@
 /* The command line of `run`. */
 #include "sim/cli/run.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_JOBS = 256, MOST_REPEATS = 1000000 };
 
 /* clang-format off */
 const struct cs_option cs_run_options[] = {
-    {"device", 0, "NAME|auto", false, "the device that does the byte work; auto: ref and every other real one, skipped where it is missing (default: those that are there)"},
-    {"policy", 0, "P", false, "run under this padding policy instead of the scenario's"},
-    {"mutant", 0, "ID|all", false, "switch on this defect of `coldstart list mutants`; all: each of them alone, until a scenario kills it"},
-    {"checkpoint", 0, "NAME=DIR", true, "take the scenario's checkpoint NAME from a folder"},
-    {"set", 0, "NAME=VALUE", true, "give an option that the scenario's file declares another value: coldstart help FILE"},
-    {"seed", 0, "N", false, "seed of garbage and shuffling, decimal or 0x… (default: the scenario's)"},
-    {"filter", 'k', "SUBSTRING", false, "only scenarios whose name contains it"},
-    {"tag", 0, "T", true, "only scenarios that have the tag; folders leave out those tagged full unless it is asked for"},
-    {"fail-fast", 'x', NULL, false, "stop after the first failure"},
-    {"repeat", 0, "N", false, "run each verdict N times; a repetition that differs is a failure"},
-    {"jobs", 'j', "N", false, "run N scenarios at once, each in a process of its own (default: 1)"},
-    {"json", 0, "FILE", false, "write the JSON report too; \"-\": to stdout, and the text to stderr"},
-    {"coverage", 0, "FILE", false, "write which ways of loading were taken: coldstart coverage FILE"},
-    {"color", 0, "auto|always|never", false, "colour the text; auto: on a terminal, unless NO_COLOR is set"},
-    {"quiet", 'q', NULL, false, "no progress on stderr"},
+    {"device", 0, "NAME|auto", CS_ONCE, "the device that does the byte work; auto: ref and every other real one, skipped where it is missing (default: those that are there)"},
+    {"policy", 0, "P", CS_ONCE, "run under this padding policy instead of the scenario's"},
+    {"mutant", 0, "ID|all", CS_ONCE, "switch on this defect of `coldstart list mutants`; all: each of them alone, until a scenario kills it"},
+    {"checkpoint", 0, "NAME=DIR", CS_REPEATED, "take the scenario's checkpoint NAME from a folder"},
+    {"set", 0, "NAME=VALUE", CS_REPEATED, "give an option that the scenario's file declares another value: coldstart help FILE"},
+    {"seed", 0, "N", CS_ONCE, "seed of garbage and shuffling, decimal or 0x… (default: the scenario's)"},
+    {"filter", 'k', "SUBSTRING", CS_ONCE, "only scenarios whose name contains it"},
+    {"tag", 0, "T", CS_REPEATED, "only scenarios that have the tag; folders leave out those tagged full unless it is asked for"},
+    {"fail-fast", 'x', NULL, CS_ONCE, "stop after the first failure"},
+    {"repeat", 0, "N", CS_ONCE, "run each verdict N times; a repetition that differs is a failure"},
+    {"jobs", 'j', "N", CS_ONCE, "run N scenarios at once, each in a process of its own (default: 1)"},
+    {"json", 0, "FILE", CS_WRITTEN, "write the JSON report too; \"-\": to stdout, and the text to stderr"},
+    {"coverage", 0, "FILE", CS_WRITTEN, "write which ways of loading were taken: coldstart coverage FILE"},
+    {"color", 0, "auto|always|never", CS_ONCE, "colour the text; auto: on a terminal, unless NO_COLOR is set"},
+    {"quiet", 'q', NULL, CS_ONCE, "no progress on stderr"},
     {0},
 };
 /* clang-format on */
@@ -125,21 +123,6 @@ static enum cs_status set_colour(struct cs_run *run, const char *when) {
     return CS_OK;
 }
 
-/* A report that has no folder to lie in should not wait for the end of a long run to say so. */
-static enum cs_status check_report(struct cs_run *run, const char *option, const char *path) {
-    if (!path || cs_text_equal(path, "-")) return CS_OK;
-    const char *slash = strrchr(path, '/');
-    int length = slash ? (int)(slash - path) + 1 : 1;
-    const char *folder = cs_arena_format(&run->arena, "%.*s", length, slash ? path : ".");
-    struct stat found;
-    CS_REQUIRE(folder, CS_NO_MEMORY, "no memory for \"%s\"", path);
-    CS_REQUIRE(*path && stat(folder, &found) == 0 && S_ISDIR(found.st_mode), CS_BAD_FILE,
-               "--%s \"%s\": there is no folder \"%s\"", option, path, folder);
-    CS_REQUIRE(stat(path, &found) != 0 || !S_ISDIR(found.st_mode), CS_BAD_FILE, "--%s \"%s\" is a folder", option,
-               path);
-    return CS_OK;
-}
-
 enum cs_status cs_run_settings(struct cs_run *run, int argc, char **argv) {
     CS_TRY(cs_options_parse(&run->options, cs_run_options, argc, argv, &run->arena));
     const char *json = cs_options_value(&run->options, "json");
@@ -153,18 +136,15 @@ enum cs_status cs_run_settings(struct cs_run *run, int argc, char **argv) {
     CS_TRY(set_count(run, "jobs", MOST_JOBS, &run->n_jobs));
     CS_TRY(set_devices(run, device));
     CS_TRY(set_colour(run, cs_options_value(&run->options, "color")));
-    CS_TRY(check_report(run, "json", json));
     CS_REQUIRE(run->options.n_words > 0, CS_BAD_USAGE, "run what? name a scenario file or a folder of them");
     return CS_OK;
 }
 
 enum cs_status cs_mutants_settings(struct cs_run *run, int argc, char **argv) {
     CS_TRY(cs_options_parse(&run->options, cs_mutants_options, argc, argv, &run->arena));
-    const char *json = cs_options_value(&run->options, "json"), *html = cs_options_value(&run->options, "html");
+    const char *json = cs_options_value(&run->options, "json");
     run->text = json && cs_text_equal(json, "-") ? stderr : stdout;
     CS_TRY(cs_options_seed(&run->options, &run->has_seed, &run->seed));
-    CS_TRY(check_report(run, "json", json));
-    CS_TRY(check_report(run, "html", html));
     CS_REQUIRE(run->options.n_words > 0, CS_BAD_USAGE, "mutants of what? name a scenario file or a folder of them");
     return CS_OK;
 }

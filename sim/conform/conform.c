@@ -139,7 +139,7 @@ static void add(struct cs_conform_count *total, const struct cs_conform_count *c
 static enum cs_status is_folder(const char *path, bool *is_there) {
     struct stat info;
     *is_there = stat(path, &info) == 0;
-    CS_REQUIRE(*is_there || errno == ENOENT, CS_BAD_FILE, "%s: %s", path, strerror(errno));
+    CS_REQUIRE(*is_there || errno == ENOENT, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
     CS_REQUIRE(!*is_there || S_ISDIR(info.st_mode), CS_BAD_FILE, "%s: is not a folder", path);
     return CS_OK;
 }

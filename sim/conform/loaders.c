@@ -61,7 +61,7 @@ static int by_name(const void *a, const void *b) { return strcmp(*(const char *c
 
 static enum cs_status list_folder(struct cs_arena *arena, const char *path, struct names *names) {
     DIR *folder = opendir(path);
-    CS_REQUIRE(folder, CS_BAD_FILE, "%s: %s", path, strerror(errno));
+    CS_REQUIRE(folder, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
     enum cs_status status = read_names(arena, folder, names);
     closedir(folder);
     if (status == CS_OK && names->n) qsort(names->items, names->n, sizeof *names->items, by_name);

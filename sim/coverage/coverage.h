@@ -176,7 +176,7 @@ char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *pa
 /* ---- reports ---- */
 
 enum cs_status cs_coverage_text(FILE *out, const struct cs_coverage *coverage);
-enum cs_status cs_coverage_markdown(FILE *out, const struct cs_coverage *coverage);
+enum cs_status cs_coverage_markdown(const char *path, const struct cs_coverage *coverage);
 /* One page that needs nothing else. `previous`, and the texts of the kill matrix (JSON) and the address of gcovr's
  * page, may be NULL. */
 struct cs_coverage_page {

@@ -191,15 +191,11 @@ static void put_script(FILE *out, const char *json) {
             fputc(*c, out);
 }
 
-static enum cs_status write_page(const char *path, const char *json) {
+static enum cs_status put_page(FILE *out, const void *json) {
     const char *place = strstr(cs_coverage_page_html, place_of_data);
-    FILE *out = fopen(path, "w");
-    CS_REQUIRE(out, CS_BAD_FILE, "%s: cannot be written", path);
     fwrite(cs_coverage_page_html, 1, (size_t)(place - cs_coverage_page_html), out);
     put_script(out, json);
     fputs(place + strlen(place_of_data), out);
-    bool has_failed = ferror(out) != 0;
-    CS_REQUIRE(fclose(out) == 0 && !has_failed, CS_BAD_FILE, "%s: not all of it could be written", path);
     return CS_OK;
 }
 
@@ -210,7 +206,7 @@ enum cs_status cs_coverage_html(const char *path, const struct cs_coverage_page 
     json_decref(root);
     CS_TRY(status);
     CS_REQUIRE(json, CS_NO_MEMORY, "no memory for the page %s", path);
-    status = write_page(path, json);
+    status = cs_write_with(path, put_page, json);
     free(json);
     return status;
 }

@@ -58,10 +58,9 @@ enum cs_status cs_coverage_write(const char *path, const struct cs_coverage *cov
                              paths_of(coverage), "sequences", sequences_of(coverage), "probes", probes_of(coverage));
     CS_REQUIRE(root && json_array_size(json_object_get(root, "paths")) == coverage->n_paths, CS_NO_MEMORY,
                "no memory for the coverage of %zu paths", coverage->n_paths);
-    int failed = json_dump_file(root, path, JSON_COMPACT);
+    enum cs_status status = cs_write_json(path, root, JSON_COMPACT);
     json_decref(root);
-    CS_REQUIRE(!failed, CS_BAD_FILE, "%s: cannot be written", path);
-    return CS_OK;
+    return status;
 }
 
 /* ---- reading ---- */

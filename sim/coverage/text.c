@@ -112,7 +112,8 @@ static const char *mark_of(const struct cs_coverage *coverage, const struct cs_w
     return buffer;
 }
 
-enum cs_status cs_coverage_markdown(FILE *out, const struct cs_coverage *coverage) {
+static enum cs_status put_support(FILE *out, const void *what) {
+    const struct cs_coverage *coverage = what;
     const struct cs_coverage_registries *from = &coverage->model->from;
     fputs("Loads, by method, back end and driver. **never**: possible, and nobody tried; –: post-load is not "
           "implemented.\n\n",
@@ -135,6 +136,10 @@ enum cs_status cs_coverage_markdown(FILE *out, const struct cs_coverage *coverag
         fputc('\n', out);
     }
     return CS_OK;
+}
+
+enum cs_status cs_coverage_markdown(const char *path, const struct cs_coverage *coverage) {
+    return cs_write_with(path, put_support, coverage);
 }
 
 /* ---- difference ---- */

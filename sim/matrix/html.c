@@ -89,7 +89,8 @@ static void put_channel_table(FILE *out, const struct cs_matrix *matrix) {
     fputs("</table>\n", out);
 }
 
-static void put_page(FILE *out, const struct cs_matrix *matrix) {
+static enum cs_status put_page(FILE *out, const void *what) {
+    const struct cs_matrix *matrix = what;
     fputs(head, out);
     fprintf(out, "<p%s>%zu mutants, %zu scenarios and policies, %zu wrong.</p>\n<ul class=\"bad\">\n",
             matrix->n_problems ? " class=\"bad\"" : "", matrix->n_rows, matrix->n_columns, matrix->n_problems);
@@ -106,19 +107,9 @@ static void put_page(FILE *out, const struct cs_matrix *matrix) {
     fputs("</table>\n", out);
     put_channel_table(out, matrix);
     fputs("</html>", out);
+    return CS_OK;
 }
 
 enum cs_status cs_matrix_html(const char *path, const struct cs_matrix *matrix) {
-    char *page = NULL;
-    size_t size;
-    FILE *out = open_memstream(&page, &size);
-    CS_REQUIRE(out, CS_NO_MEMORY, "no memory for the page of %zu mutants", matrix->n_rows);
-    put_page(out, matrix);
-    bool had_failed = ferror(out);
-    bool is_closed = fclose(out) == 0;
-    enum cs_status status = is_closed && !had_failed
-                                ? cs_report_write(path, page)
-                                : cs_fail(CS_NO_MEMORY, "no memory for the page of %zu mutants", matrix->n_rows);
-    free(page);
-    return status;
+    return cs_write_with(path, put_page, matrix);
 }

@@ -77,10 +77,7 @@ static json_t *report_of(const struct cs_matrix *matrix, int *failures) {
 enum cs_status cs_matrix_json(const char *path, const struct cs_matrix *matrix) {
     int failures = 0;
     json_t *report = report_of(matrix, &failures);
-    char *bytes = failures ? NULL : json_dumps(report, JSON_INDENT(1));
-    enum cs_status status = bytes ? cs_report_write(path, bytes)
-                                  : cs_fail(CS_NO_MEMORY, "no memory for the JSON of %zu mutants", matrix->n_rows);
-    free(bytes);
+    enum cs_status status = cs_write_json(path, failures ? NULL : report, JSON_INDENT(1));
     json_decref(report);
     return status;
 }

@@ -185,10 +185,7 @@ enum cs_status cs_report_json(const char *path, const struct cs_verdict *verdict
                               const struct cs_report_totals *totals) {
     int failures = 0;
     json_t *report = report_object(verdicts, n, totals, &failures);
-    char *text = report && !failures ? json_dumps(report, JSON_INDENT(2)) : NULL;
-    enum cs_status status =
-        text ? cs_report_write(path, text) : cs_fail(CS_NO_MEMORY, "no memory for the JSON report of %zu verdicts", n);
-    free(text);
+    enum cs_status status = cs_write_json(path, failures ? NULL : report, JSON_INDENT(2));
     json_decref(report);
     return status;
 }

@@ -23,9 +23,6 @@ void cs_report_text_totals(FILE *out, const struct cs_report_totals *totals);
  * seconds. NULL: nothing. */
 const char *cs_report_difference(const struct cs_verdict *a, const struct cs_verdict *b, struct cs_arena *arena);
 
-/* Text and a newline to a file, or to stdout when path is "-". Written to a temporary name and renamed. */
-enum cs_status cs_report_write(const char *path, const char *text);
-
 /* Whole JSON report to a file, or to stdout when path is "-". Written to a temporary name and renamed. */
 enum cs_status cs_report_json(const char *path, const struct cs_verdict *verdicts, size_t n,
                               const struct cs_report_totals *totals);

@@ -170,7 +170,7 @@ char *cs_script_folder(lua_State *L, const char *path) {
 /* What luaL_loadfilex would say less well, or not at all: a pipe never ends. */
 static enum cs_status check_file(const char *path) {
     struct stat info;
-    CS_REQUIRE(stat(path, &info) == 0, CS_BAD_FILE, "%s: %s", path, strerror(errno));
+    CS_REQUIRE(stat(path, &info) == 0, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
     CS_REQUIRE(!S_ISDIR(info.st_mode), CS_BAD_FILE, "%s: found a folder, expected a Lua file", path);
     CS_REQUIRE(S_ISREG(info.st_mode), CS_BAD_FILE, "%s: found a device or pipe, expected a Lua file", path);
     CS_REQUIRE(info.st_size <= LARGEST_FILE, CS_BAD_FILE, "%s: found %lld bytes, expected at most %d", path,

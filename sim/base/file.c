@@ -1,0 +1,104 @@
+/* Files that are written whole or not at all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/base/base.h"
+
+static enum cs_status cannot_write(const char *path, int error) {
+    return cs_fail(CS_INTERNAL, "cannot write \"%s\": %s: name a file in a folder that is there and has room", path,
+                   strerror(error));
+}
+
+/* As the process is now, not as whoever started it. */
+static bool may_write(const char *path, int how) { return faccessat(AT_FDCWD, path, how, AT_EACCESS) == 0; }
+
+enum cs_status cs_write_check(const char *path) {
+    if (cs_text_equal(path, "-")) return CS_OK;
+    struct stat found;
+    bool is_there = stat(path, &found) == 0;
+    if (!*path) return cannot_write(path, ENOENT);
+    if (is_there && S_ISDIR(found.st_mode)) return cannot_write(path, EISDIR);
+    if (is_there && !S_ISREG(found.st_mode)) return may_write(path, W_OK) ? CS_OK : cannot_write(path, errno);
+    struct cs_arena arena = {0};
+    char *folder = cs_arena_text(&arena, path), *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash) slash[slash == folder] = 0;
+    int error = may_write(slash ? folder : ".", W_OK | X_OK) ? 0 : errno;
+    cs_arena_release(&arena);
+    return error ? cannot_write(path, error) : CS_OK;
+}
+
+/* Whether everything reached `out`. */
+static bool put(FILE *out, const char *text) {
+    size_t size = strlen(text);
+    bool has_newline = size && text[size - 1] == '\n';
+    return fputs(text, out) != EOF && (has_newline || fputc('\n', out) != EOF) && fflush(out) == 0;
+}
+
+static enum cs_status write_to(const char *path, int descriptor, const char *text) {
+    FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (!out) {
+        enum cs_status status = cannot_write(path, errno);
+        if (descriptor >= 0) close(descriptor);
+        return status;
+    }
+    bool is_put = put(out, text);
+    int error = errno;
+    if (fclose(out) != 0 && is_put) is_put = false, error = errno;
+    return is_put ? CS_OK : cannot_write(path, error);
+}
+
+/* Readers see the old file or the new one, never half of one. */
+static enum cs_status write_and_rename(const char *path, const char *temporary, const char *text) {
+    unlink(temporary); /* of a run that was killed and had our process id */
+    int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0) return cannot_write(path, errno);
+    enum cs_status status = write_to(path, descriptor, text);
+    if (status == CS_OK && rename(temporary, path) != 0) status = cannot_write(path, errno);
+    if (status != CS_OK) unlink(temporary);
+    return status;
+}
+
+static enum cs_status write_file(const char *path, const char *text) {
+    struct stat found;
+    if (lstat(path, &found) == 0 && !S_ISREG(found.st_mode)) /* a rename would replace /dev/null itself */
+        return write_to(path, open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), text);
+    struct cs_arena arena = {0};
+    char *temporary = cs_arena_format(&arena, "%s.%ld.tmp", path, (long)getpid());
+    enum cs_status status =
+        temporary ? write_and_rename(path, temporary, text) : cs_fail(CS_NO_MEMORY, "no memory to write \"%s\"", path);
+    cs_arena_release(&arena);
+    return status;
+}
+
+enum cs_status cs_write_text(const char *path, const char *text) {
+    if (!cs_text_equal(path, "-")) return write_file(path, text);
+    CS_REQUIRE(put(stdout, text), CS_INTERNAL, "cannot write to stdout: %s", strerror(errno));
+    return CS_OK;
+}
+
+enum cs_status cs_write_json(const char *path, const json_t *object, size_t flags) {
+    char *text = json_dumps(object, flags);
+    CS_REQUIRE(text, CS_NO_MEMORY, "no memory for the JSON of \"%s\"", path);
+    enum cs_status status = cs_write_text(path, text);
+    free(text);
+    return status;
+}
+
+enum cs_status cs_write_with(const char *path, cs_writer *writer, const void *what) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    CS_REQUIRE(out, CS_NO_MEMORY, "no memory for \"%s\"", path);
+    enum cs_status status = writer(out, what);
+    bool is_whole = !ferror(out);
+    is_whole = fclose(out) == 0 && is_whole;
+    if (status == CS_OK && !is_whole) status = cs_fail(CS_NO_MEMORY, "no memory for \"%s\"", path);
+    if (status == CS_OK) status = cs_write_text(path, text);
+    free(text);
+    return status;
+}
