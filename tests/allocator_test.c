@@ -198,6 +198,60 @@ static void recycled_blocks_may_keep_their_bytes(void **state) {
     close_and_check(&a, &toy);
 }
 
+/* Garbage for nobody: written only where a later request may see it. */
+static void what_is_written_whole_is_not_poisoned_before(void **state) {
+    (void)state;
+    struct toy_memory toy;
+    struct cs_storage *result, *other;
+    struct cs_allocator a = allocator_with(&toy, cs_allocator_harshest);
+    assert_int_equal(cs_allocate_result(&a, 24, CS_U8, "w", &result), CS_OK);
+    assert_int_equal(toy.n_writes, 0);
+    assert_int_equal(result->origin, CS_ORIGIN_FRESH);
+    assert_int_equal(a.bytes_alive, 24);
+    take(&a, 24, CS_U8);
+    assert_int_equal(toy.n_writes, 1);
+    close_and_check(&a, &toy);
+    a = allocator_with(&toy, (struct cs_allocator_rule){.recycle_up_to = 100, .recycled_keeps_bytes = true});
+    assert_int_equal(cs_allocate_result(&a, 24, CS_U8, "w", &other), CS_OK);
+    assert_int_equal(toy.n_writes, 1);
+    close_and_check(&a, &toy);
+}
+
+static void an_exchange_moves_what_two_storages_hold(void **state) {
+    (void)state;
+    struct toy_memory toy;
+    struct cs_allocator a = allocator_with(&toy, cs_allocator_harshest);
+    struct cs_storage *x = take(&a, 16, CS_U8), *y = take(&a, 16, CS_U8);
+    uint64_t id = x->id;
+    memset(x->data, 1, 16);
+    memset(y->data, 2, 16);
+    assert_true(cs_allocator_exchange(&a, x, y));
+    assert_bytes(x, 2);
+    assert_bytes(y, 1);
+    assert_int_equal(x->id, id);
+    close_and_check(&a, &toy);
+}
+
+static void no_exchange_that_could_be_told_from_a_copy(void **state) {
+    (void)state;
+    struct toy_memory toy;
+    struct cs_allocator a = allocator_with(&toy, cs_allocator_harshest);
+    struct cs_storage *x = take(&a, 16, CS_U8), *y = take(&a, 16, CS_U8), *longer = take(&a, 17, CS_U8);
+    assert_false(cs_allocator_exchange(&a, x, longer));
+    x->is_captured = true; /* a graph reads its address */
+    assert_false(cs_allocator_exchange(&a, x, y));
+    assert_false(cs_allocator_exchange(&a, y, x));
+    x->is_captured = false;
+    y->n_holders = 1; /* a buffered call reads it later */
+    assert_false(cs_allocator_exchange(&a, x, y));
+    y->n_holders = 0;
+    a.rule.recycled_keeps_bytes = true; /* freed, its bytes are seen again */
+    assert_false(cs_allocator_exchange(&a, x, y));
+    a.rule.recycled_keeps_bytes = false;
+    assert_true(cs_allocator_exchange(&a, x, y));
+    close_and_check(&a, &toy);
+}
+
 static void an_id_is_never_used_twice(void **state) {
     (void)state;
     struct toy_memory toy;
@@ -302,6 +356,9 @@ int main(void) {
         cmocka_unit_test(only_small_blocks_are_recycled),
         cmocka_unit_test(each_class_is_fresh_until_its_pool_has_grown),
         cmocka_unit_test(recycled_blocks_may_keep_their_bytes),
+        cmocka_unit_test(what_is_written_whole_is_not_poisoned_before),
+        cmocka_unit_test(an_exchange_moves_what_two_storages_hold),
+        cmocka_unit_test(no_exchange_that_could_be_told_from_a_copy),
         cmocka_unit_test(an_id_is_never_used_twice),
         cmocka_unit_test(sweeping_frees_what_nobody_marked),
         cmocka_unit_test(storages_without_memory_take_none),

@@ -93,6 +93,65 @@ static void retired_and_emptied_parameters_stay_registered(void **state) {
     cs_layer_close(&f.layer);
 }
 
+static int64_t bytes_of_replace(struct fixture *f) {
+    int64_t before = f->layer.log.bytes_moved;
+    RUN(f, CS_DO_REPLACE("scale"));
+    return f->layer.log.bytes_moved - before;
+}
+
+/* The parameter keeps its storage, and gets the result's memory when nothing else reads that. */
+static void a_result_that_nobody_else_reads_is_not_copied(void **state) {
+    struct fixture f;
+    (void)state;
+    open_fixture(&f);
+    RUN(&f, CS_DO_MAP("scale", CS_F32, "scale * 2"));
+    assert_int_equal(bytes_of_replace(&f), 0);
+    assert_ptr_equal(f.scale->view.storage, f.scale_view.storage);
+    assert_floats(&f.scale->view, 4, (const float[]){2, 4, 6, 8});
+    RUN(&f, CS_DO_MAP("scale", CS_F32, "scale * 2"), CS_DO_TAKE("kept", "scale"));
+    assert_int_equal(bytes_of_replace(&f), 32); /* read and written: "kept" has it too */
+    assert_ptr_equal(f.scale->view.storage, f.scale_view.storage);
+    assert_floats(&f.scale->view, 4, (const float[]){4, 8, 12, 16});
+    struct cs_view kept;
+    assert_fine(cs_steps_value(&f.run, "kept", &kept));
+    assert_true(kept.storage != f.scale->view.storage);
+    assert_floats(&kept, 4, (const float[]){4, 8, 12, 16});
+    cs_layer_close(&f.layer);
+}
+
+static void a_result_that_lives_on_is_copied(void **state) {
+    struct fixture f;
+    struct cs_view result;
+    struct cs_param *other;
+    (void)state;
+    open_fixture(&f);
+    RUN(&f, CS_DO_MAP("scale", CS_F32, "scale * 2"));
+    assert_fine(cs_steps_value(&f.run, "scale", &result));
+    other = cs_param_new(&f.layer.rank, "other", NULL);
+    other->view = result;
+    assert_fine(cs_module_register(&f.layer.module, "other", CS_PARAMETER, other));
+    assert_int_equal(bytes_of_replace(&f), 32);
+    assert_floats(&other->view, 4, (const float[]){2, 4, 6, 8});
+    assert_floats(&f.scale->view, 4, (const float[]){2, 4, 6, 8});
+    RUN(&f, CS_DO_MAP("scale", CS_F32, "scale * 2"));
+    assert_fine(cs_steps_value(&f.run, "scale", &other->view));
+    cs_module_unregister(&f.layer.module, "other");
+    assert_fine(cs_module_hold(&f.layer.module, "config.scale", other));
+    assert_int_equal(bytes_of_replace(&f), 32);
+    assert_floats(&other->view, 4, (const float[]){4, 8, 12, 16});
+    RUN(&f, CS_DO_MAP("scale", CS_F32, "scale * 2"));
+    f.run.first_id = f.layer.rank.allocator.next_id; /* older than this run: who knows who reads it */
+    assert_int_equal(bytes_of_replace(&f), 32);
+    RUN(&f, CS_DO_MAP("scale", CS_F32, "scale * 2"));
+    assert_int_equal(bytes_of_replace(&f), 0);
+    RUN(&f, CS_DO_MAP("scale", CS_F32, "scale * 2"));
+    f.scale->view.storage->is_captured = true; /* a graph reads the very place */
+    assert_int_equal(bytes_of_replace(&f), 32);
+    f.scale->view.storage->is_captured = false;
+    assert_floats(&f.scale->view, 4, (const float[]){32, 64, 96, 128});
+    cs_layer_close(&f.layer);
+}
+
 /* [2, 2] → [2]: the first column, in the first two numbers of the storage, although it overlaps what it comes from. */
 static void a_smaller_result_goes_into_the_beginning_of_the_storage(void **state) {
     struct fixture f;
@@ -226,6 +285,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_renamed_parameter_is_one_object_under_both_names),
         cmocka_unit_test(retired_and_emptied_parameters_stay_registered),
+        cmocka_unit_test(a_result_that_nobody_else_reads_is_not_copied),
+        cmocka_unit_test(a_result_that_lives_on_is_copied),
         cmocka_unit_test(a_smaller_result_goes_into_the_beginning_of_the_storage),
         cmocka_unit_test(a_result_within_the_parameters_storage_may_overlap_it),
         cmocka_unit_test(strides_are_kept_and_larger_results_become_the_data),

@@ -155,7 +155,7 @@ static enum cs_status clone_overlapping(struct cs_module *module, const struct p
     if (is_in_place || is_careless || !is_a_place(module->hosted, result->view.storage)) return CS_OK;
     struct cs_view clone, layout;
     CS_TRY(cs_view_make(&layout, NULL, result->view.dtype, result->view.ndim, result->view.shape));
-    CS_TRY(cs_rank_allocate(module->rank, &layout, place->name, &clone));
+    CS_TRY(cs_rank_allocate_result(module->rank, &layout, place->name, &clone));
     cs_load_probe(module->rank->log, CS_LOAD_PROBE_hosted_cloned);
     CS_TRY(cs_rank_copy(module->rank, CS_LOG_COPY, "clone", place->name, &clone, &result->view));
     result->view = clone;

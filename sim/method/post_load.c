@@ -135,7 +135,11 @@ static void set_groups(struct cs_post_load *run, const struct cs_sizes *sizes) {
 static struct cs_post_load run_of(struct cs_module *module) {
     const struct cs_sizes *sizes = &module->rank->spec->sizes;
     struct cs_post_load run = {
-        .module = module, .experts = sizes->experts, .unpadded = {sizes->intermediate_u, sizes->hidden_u}};
+        .module = module,
+        .experts = sizes->experts,
+        .unpadded = {sizes->intermediate_u, sizes->hidden_u},
+        .first_id = module->rank->allocator.next_id,
+    };
     const struct {
         bool holds;
         enum cs_fact fact;

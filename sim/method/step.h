@@ -62,10 +62,10 @@ enum cs_fact {
     CS_FACT_BLOCK = 4096,     /* scales of blocks, not of tensors */
     CS_FACT_ZERO_POINT = 8192,
     CS_FACT_INPUT_SCALE = 65536, /* activations have a scale of their own */
-    CS_FACT_FLAT = 16384,      /* scales are [E, all the rest] */
-    CS_FACT_ONE_RANK = 131072, /* no tensor parallelism */
-    CS_FACT_STATIC = 262144,    /* the checkpoint has activation scales */
-    CS_FACT_FIRST = 32768,     /* nothing is held yet: the first post-load of a method that builds its kernel once */
+    CS_FACT_FLAT = 16384,        /* scales are [E, all the rest] */
+    CS_FACT_ONE_RANK = 131072,   /* no tensor parallelism */
+    CS_FACT_STATIC = 262144,     /* the checkpoint has activation scales */
+    CS_FACT_FIRST = 32768,       /* nothing is held yet: the first post-load of a method that builds its kernel once */
 };
 
 /* Who owns a side tensor that a step makes: an object that each post-load builds anew, with new memory; or the module,
@@ -116,6 +116,7 @@ struct cs_post_load {
     int64_t experts;
     int64_t alignment[2]; /* of I and H, for PAD */
     int64_t unpadded[2];  /* ZERO: I and H before rounding */
+    uint64_t first_id;    /* of the storages that this run makes */
     size_t n_values;
     struct cs_working values[CS_MOST_VALUES];
 };

@@ -6,7 +6,7 @@ enum cs_status cs_step_cast(struct cs_post_load *run, const struct cs_step *step
     CS_TRY(cs_steps_find(run, step->param, &value));
     struct cs_view layout, result;
     CS_TRY(cs_view_make(&layout, NULL, step->dtype, value->view.ndim, value->view.shape));
-    CS_TRY(cs_rank_allocate(run->module->rank, &layout, step->param, &result));
+    CS_TRY(cs_rank_allocate_result(run->module->rank, &layout, step->param, &result));
     CS_TRY(cs_rank_copy(run->module->rank, CS_LOG_CONVERT, "cast", step->param, &result, &value->view));
     value->view = result;
     return CS_OK;

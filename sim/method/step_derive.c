@@ -29,7 +29,7 @@ enum cs_status cs_step_derive(struct cs_post_load *run, const struct cs_step *st
     struct cs_param *param = cs_param_new(rank, step->paths[0], NULL);
     CS_REQUIRE(param, CS_NO_MEMORY, "out of memory for %s", step->paths[0]);
     CS_TRY(cs_view_make(&layout, NULL, value.dtype, value.ndim, value.shape));
-    CS_TRY(cs_rank_allocate(rank, &layout, step->paths[0], &param->view));
+    CS_TRY(cs_rank_allocate_result(rank, &layout, step->paths[0], &param->view));
     CS_TRY(cs_rank_copy(rank, CS_LOG_COPY, "derived tensor", step->paths[0], &param->view, &value));
     return cs_steps_hold(run, step, param);
 }

@@ -39,17 +39,30 @@ static bool keeps_storage(const struct cs_post_load *run, const struct cs_param 
            (width == 0 || start % width == 0);
 }
 
+/* Whether nobody but the value `name` reads a storage: it was made in this run, so only this module can. */
+static bool is_temporary(const struct cs_post_load *run, const char *name, const struct cs_storage *storage) {
+    const struct cs_module *module = run->module;
+    bool is_read = storage->id < run->first_id;
+    for (size_t i = 0; i < run->n_values && !is_read; i++)
+        is_read = run->values[i].view.storage == storage && !cs_text_equal(run->values[i].name, name);
+    for (size_t i = 0; i < module->n_slots && !is_read; i++)
+        is_read = module->slots[i].param && module->slots[i].param->view.storage == storage;
+    for (size_t i = 0; i < module->n_sides && !is_read; i++) is_read = module->sides[i].param->view.storage == storage;
+    return !is_read;
+}
+
 static enum cs_status copy_into(struct cs_post_load *run, const char *name, const struct cs_view *to,
                                 struct cs_view from) {
     struct cs_rank *rank = run->module->rank;
     if (from.storage == to->storage) { /* the two may overlap */
         struct cs_view layout, clone;
         CS_TRY(cs_view_make(&layout, NULL, from.dtype, from.ndim, from.shape));
-        CS_TRY(cs_rank_allocate(rank, &layout, name, &clone));
+        CS_TRY(cs_rank_allocate_result(rank, &layout, name, &clone));
         CS_TRY(cs_rank_copy(rank, CS_LOG_COPY, "clone", name, &clone, &from));
         from = clone;
     }
-    return cs_rank_copy(rank, CS_LOG_COPY, "replace_parameter", name, to, &from);
+    bool is_last = is_temporary(run, name, from.storage);
+    return (is_last ? cs_rank_move : cs_rank_copy)(rank, CS_LOG_COPY, "replace_parameter", name, to, &from);
 }
 
 static enum cs_status put(struct cs_post_load *run, struct cs_param *param, const char *name,

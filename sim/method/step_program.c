@@ -84,7 +84,7 @@ enum cs_status cs_step_map(struct cs_post_load *run, const struct cs_step *step)
     struct cs_view layout, result;
     CS_TRY(prepare(run, step, step->shape, &program));
     CS_TRY(cs_view_make(&layout, NULL, step->dtype, program.ndim, program.shape));
-    CS_TRY(cs_rank_allocate(run->module->rank, &layout, step->param, &result));
+    CS_TRY(cs_rank_allocate_result(run->module->rank, &layout, step->param, &result));
     CS_TRY(cs_device_map(run->module->rank->device, &program, &result));
     note(run, step, &program, &result);
     if (is_scalar(run, step)) result.ndim = 0;
@@ -112,7 +112,7 @@ enum cs_status cs_step_maximum(struct cs_post_load *run, const struct cs_step *s
     CS_TRY(cs_steps_shape(run, step->shape, &ndim, shape));
     enum cs_dtype dtype = step->dtype == CS_SAME_DTYPE ? program.operand[0].view.dtype : step->dtype;
     CS_TRY(cs_view_make(&layout, NULL, dtype, ndim, shape));
-    CS_TRY(cs_rank_allocate(run->module->rank, &layout, step->param, &result));
+    CS_TRY(cs_rank_allocate_result(run->module->rank, &layout, step->param, &result));
     CS_TRY(operand_of(run, &program, &result, &destination));
     CS_TRY(cs_device_maximum(run->module->rank->device, &program, &destination));
     note(run, step, &program, &result);

@@ -61,7 +61,7 @@ static enum cs_status relayout_part(struct cs_post_load *run, const struct part 
     bool keeps_shape = plan->rows == rows && plan->columns == columns;
     CS_TRY(cs_view_make(&layout, NULL, working->view.dtype, keeps_shape ? working->view.ndim : 3,
                         keeps_shape ? working->view.shape : (int64_t[]){n, plan->rows, plan->columns}));
-    CS_TRY(cs_rank_allocate(rank, &layout, part->step->param, &result));
+    CS_TRY(cs_rank_allocate_result(rank, &layout, part->step->param, &result));
     CS_TRY(cs_device_relayout(rank->device, plan, n, &result, &working->view));
     cs_log_note(rank->log, &(struct cs_log_entry){.kind = CS_LOG_RELAYOUT,
                                                   .who = chain_text(rank, part),

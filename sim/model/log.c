@@ -3,7 +3,7 @@
 static int64_t bytes_of(const struct cs_view *view) { return cs_view_numel(view) * cs_dtype_bits(view->dtype) / 8; }
 
 void cs_log_note(struct cs_log *log, const struct cs_log_entry *entry) {
-    if (entry->kind != CS_LOG_ALLOCATE)
+    if (entry->kind != CS_LOG_ALLOCATE && !entry->is_exchange)
         log->bytes_moved += bytes_of(&entry->destination) + (entry->has_source ? bytes_of(&entry->source) : 0);
     if (!log->is_tracing || log->is_full) return;
     log->is_full = log->n_entries == CS_LOG_MOST;

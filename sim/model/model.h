@@ -168,6 +168,7 @@ struct cs_log_entry {
     bool has_source;
     uint64_t destination_id, source_id; /* of their storages; filled in by cs_log_note */
     enum cs_origin origin;              /* ALLOCATE */
+    bool is_exchange;                   /* COPY: memory changed hands instead of bytes */
     const struct cs_plan *plan;         /* RELAYOUT */
 };
 
@@ -276,11 +277,19 @@ enum cs_status cs_module_register_late(struct cs_module *module);
  * decides. */
 enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label,
                                 struct cs_view *view);
+/* The same for a result that the next operation writes whole: nobody sees what its memory held (cs_allocate_result). */
+enum cs_status cs_rank_allocate_result(struct cs_rank *rank, const struct cs_view *layout, const char *label,
+                                       struct cs_view *view);
 /* The same on the meta device. */
 enum cs_status cs_rank_allocate_meta(struct cs_rank *rank, const struct cs_view *layout, const char *label,
                                      struct cs_view *view);
 /* cs_device_copy, noted in the log. */
 enum cs_status cs_rank_copy(struct cs_rank *rank, enum cs_log_kind kind, const char *who, const char *what,
+                            const struct cs_view *destination, const struct cs_view *source);
+/* The same from a source that nobody reads afterwards: where both views are all of their storages, in one layout, the
+ * memory behind them is exchanged and no byte moves (cs_allocator_exchange). Addresses, and what the destination holds,
+ * are as after a copy; what the source holds is undefined. */
+enum cs_status cs_rank_move(struct cs_rank *rank, enum cs_log_kind kind, const char *who, const char *what,
                             const struct cs_view *destination, const struct cs_view *source);
 /* Writes the initial value of a tensor (not EMPTY, not META). */
 enum cs_status cs_rank_initialise(struct cs_rank *rank, const struct cs_tensor_spec *spec, const struct cs_view *view);

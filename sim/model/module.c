@@ -83,7 +83,10 @@ static enum cs_status create_tensor(struct cs_rank *rank, struct cs_module *modu
     struct cs_view layout;
     CS_TRY(cs_view_make(&layout, NULL, spec->dtype, spec->ndim, spec->shape));
     bool is_meta = on_meta || spec->is_online || spec->init == CS_INIT_META;
-    CS_TRY((is_meta ? cs_rank_allocate_meta : cs_rank_allocate)(rank, &layout, spec->name, &param->view));
+    bool is_written = spec->init != CS_INIT_EMPTY;
+    CS_TRY((is_meta      ? cs_rank_allocate_meta
+            : is_written ? cs_rank_allocate_result
+                         : cs_rank_allocate)(rank, &layout, spec->name, &param->view));
     CS_TRY(cs_rank_initialise(rank, spec, &param->view));
     bool may_be_padded = !module->spec->is_attention; /* numbers that say whether they were loaded */
     if (rank->has_prefill && spec->kind == CS_PARAMETER && !is_meta && may_be_padded)

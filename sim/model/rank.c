@@ -10,15 +10,33 @@ int64_t cs_rank_expert_slot(const struct cs_rank_spec *rank, int64_t expert) {
 
 static size_t bytes_for(const struct cs_view *layout) { return cs_view_span_bytes(layout); }
 
-enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label,
-                                struct cs_view *view) {
+typedef enum cs_status allocate_storage(struct cs_allocator *allocator, size_t bytes, enum cs_dtype dtype,
+                                        const char *label, struct cs_storage **storage);
+
+static enum cs_status allocate_as(struct cs_rank *rank, allocate_storage *allocate, const struct cs_view *layout,
+                                  const char *label, struct cs_view *view) {
     struct cs_view fresh = *layout;
     fresh.offset = 0;
-    CS_TRY(cs_allocate(&rank->allocator, bytes_for(&fresh), fresh.dtype, label, &fresh.storage));
+    CS_TRY(allocate(&rank->allocator, bytes_for(&fresh), fresh.dtype, label, &fresh.storage));
     cs_log_note(rank->log,
                 &(struct cs_log_entry){.kind = CS_LOG_ALLOCATE, .who = label, .what = label, .destination = fresh});
     *view = fresh;
     return CS_OK;
+}
+
+enum cs_status cs_rank_allocate(struct cs_rank *rank, const struct cs_view *layout, const char *label,
+                                struct cs_view *view) {
+    return allocate_as(rank, cs_allocate, layout, label, view);
+}
+
+/* Elements that fill their bytes, without gaps and without an end in the middle of a byte. */
+static bool is_whole(const struct cs_view *view) {
+    return cs_view_is_contiguous(view) && cs_view_numel(view) * cs_dtype_bits(view->dtype) % 8 == 0;
+}
+
+enum cs_status cs_rank_allocate_result(struct cs_rank *rank, const struct cs_view *layout, const char *label,
+                                       struct cs_view *view) {
+    return allocate_as(rank, is_whole(layout) ? cs_allocate_result : cs_allocate, layout, label, view);
 }
 
 enum cs_status cs_rank_allocate_meta(struct cs_rank *rank, const struct cs_view *layout, const char *label,
@@ -30,16 +48,39 @@ enum cs_status cs_rank_allocate_meta(struct cs_rank *rank, const struct cs_view 
     return CS_OK;
 }
 
+static void note_copy(struct cs_rank *rank, const struct cs_log_entry *entry) {
+    if (entry->destination.storage->kind == CS_STORAGE_MEMORY) cs_log_note(rank->log, entry);
+}
+
 enum cs_status cs_rank_copy(struct cs_rank *rank, enum cs_log_kind kind, const char *who, const char *what,
                             const struct cs_view *destination, const struct cs_view *source) {
     CS_TRY(cs_device_copy(rank->device, destination, source));
-    if (destination->storage->kind == CS_STORAGE_MEMORY)
-        cs_log_note(rank->log, &(struct cs_log_entry){.kind = kind,
-                                                      .who = who,
-                                                      .what = what,
-                                                      .destination = *destination,
-                                                      .source = *source,
-                                                      .has_source = true});
+    note_copy(rank, &(struct cs_log_entry){.kind = kind,
+                                           .who = who,
+                                           .what = what,
+                                           .destination = *destination,
+                                           .source = *source,
+                                           .has_source = true});
+    return CS_OK;
+}
+
+static bool is_all_of_its_storage(const struct cs_view *view) {
+    return is_whole(view) && cs_view_byte_offset(view) == 0 && cs_view_span_bytes(view) == view->storage->bytes;
+}
+
+enum cs_status cs_rank_move(struct cs_rank *rank, enum cs_log_kind kind, const char *who, const char *what,
+                            const struct cs_view *destination, const struct cs_view *source) {
+    bool is_exchange = cs_view_same_layout(destination, source) && is_all_of_its_storage(destination) &&
+                       is_all_of_its_storage(source) &&
+                       cs_allocator_exchange(&rank->allocator, destination->storage, source->storage);
+    if (!is_exchange) return cs_rank_copy(rank, kind, who, what, destination, source);
+    note_copy(rank, &(struct cs_log_entry){.kind = kind,
+                                           .who = who,
+                                           .what = what,
+                                           .destination = *destination,
+                                           .source = *source,
+                                           .has_source = true,
+                                           .is_exchange = true});
     return CS_OK;
 }
 

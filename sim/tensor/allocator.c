@@ -156,6 +156,7 @@ static enum cs_status new_memory(struct cs_allocator *allocator, struct cs_stora
     struct cs_memory *memory = &allocator->memory;
     CS_TRY(memory->allocate(memory->context, storage->bytes, &storage->data));
     storage->block_bytes = storage->bytes;
+    if (storage->is_result && !allocator->rule.recycled_keeps_bytes) return CS_OK;
     enum cs_status status = memory->write(memory->context, storage, content);
     if (status != CS_OK) give_memory_back(allocator, storage->data, storage->block_bytes);
     return status;
@@ -206,13 +207,14 @@ static enum cs_status get_memory(struct cs_allocator *allocator, struct cs_stora
                                              : reload_memory(allocator, storage, dtype);
 }
 
-enum cs_status cs_allocate(struct cs_allocator *allocator, size_t bytes, enum cs_dtype dtype, const char *label,
-                           struct cs_storage **storage) {
+static enum cs_status allocate(struct cs_allocator *allocator, size_t bytes, enum cs_dtype dtype, bool is_result,
+                               const char *label, struct cs_storage **storage) {
     struct cs_storage *made = NULL;
     size_t total;
     CS_REQUIRE(!__builtin_add_overflow(allocator->bytes_alive, bytes, &total), CS_NO_MEMORY,
                "no memory for %zu bytes of %s", bytes, label ? label : "a storage");
     CS_TRY(new_storage(allocator, CS_STORAGE_MEMORY, bytes, label, &made));
+    made->is_result = is_result;
     enum cs_status status = get_memory(allocator, made, dtype);
     if (status != CS_OK) {
         free(made);
@@ -221,6 +223,16 @@ enum cs_status cs_allocate(struct cs_allocator *allocator, size_t bytes, enum cs
     add_storage(allocator, made);
     *storage = made;
     return CS_OK;
+}
+
+enum cs_status cs_allocate(struct cs_allocator *allocator, size_t bytes, enum cs_dtype dtype, const char *label,
+                           struct cs_storage **storage) {
+    return allocate(allocator, bytes, dtype, false, label, storage);
+}
+
+enum cs_status cs_allocate_result(struct cs_allocator *allocator, size_t bytes, enum cs_dtype dtype, const char *label,
+                                  struct cs_storage **storage) {
+    return allocate(allocator, bytes, dtype, true, label, storage);
 }
 
 enum cs_status cs_allocate_kind(struct cs_allocator *allocator, enum cs_storage_kind kind, size_t bytes,
@@ -232,6 +244,22 @@ enum cs_status cs_allocate_kind(struct cs_allocator *allocator, enum cs_storage_
     if (kind == CS_STORAGE_SYNTHETIC) (*storage)->content = *content;
     add_storage(allocator, *storage);
     return CS_OK;
+}
+
+/* ---- exchange ---- */
+
+static bool is_exchangeable(const struct cs_storage *storage) {
+    return storage->kind == CS_STORAGE_MEMORY && !storage->is_captured && !storage->is_abandoned && !storage->n_holders;
+}
+
+bool cs_allocator_exchange(const struct cs_allocator *allocator, struct cs_storage *a, struct cs_storage *b) {
+    bool is_told = !is_exchangeable(a) || !is_exchangeable(b) || a->bytes != b->bytes ||
+                   a->block_bytes != b->block_bytes || allocator->rule.recycled_keeps_bytes;
+    if (is_told) return false;
+    void *data = a->data;
+    a->data = b->data;
+    b->data = data;
+    return true;
 }
 
 /* ---- freeing ---- */

@@ -115,6 +115,7 @@ struct cs_storage {
     bool is_reachable;         /* mark of cs_allocator_sweep */
     bool is_captured;          /* a graph reads it: freed, it stays mapped, and holds the garbage of who got it next */
     bool is_abandoned;         /* freed all the same */
+    bool is_result;            /* whoever asked for it writes all of its bytes before anybody reads one */
     unsigned n_holders;        /* buffered loader calls that will still read it */
 };
 
@@ -242,6 +243,14 @@ void cs_allocator_init(struct cs_allocator *allocator, const struct cs_allocator
  * `label` must outlive the storage. Zero bytes are allowed. */
 enum cs_status cs_allocate(struct cs_allocator *allocator, size_t bytes, enum cs_dtype dtype, const char *label,
                            struct cs_storage **storage);
+/* The same for who writes every byte before anybody reads one: nobody can tell what they held, so that is not written,
+ * unless a block that is recycled keeps its own bytes. */
+enum cs_status cs_allocate_result(struct cs_allocator *allocator, size_t bytes, enum cs_dtype dtype, const char *label,
+                                  struct cs_storage **storage);
+/* Exchanges the memory behind two storages: each keeps its id, so its address, and holds what the other held. False
+ * when that could be told from copying one into the other: they differ in size, a graph or a buffered call reads one of
+ * them, or freed memory is handed out again as it is. */
+bool cs_allocator_exchange(const struct cs_allocator *allocator, struct cs_storage *a, struct cs_storage *b);
 /* A storage without memory: META, or SYNTHETIC with `content`, or HOST over `data`. It has an id all the same. */
 enum cs_status cs_allocate_kind(struct cs_allocator *allocator, enum cs_storage_kind kind, size_t bytes,
                                 const struct cs_content *content, const void *data, const char *label,
