@@ -10,7 +10,7 @@ enum { GPU, EMU, N_BACKENDS };
 
 static const struct cs_gpu_backend *const backends[N_BACKENDS] = {&cs_gpu_backend_cuda, &cs_gpu_backend_emu};
 static size_t memory_used[N_BACKENDS], memory_cap;
-static struct cs_gpu_tally *result[N_BACKENDS]; /* of compare and digest, allocated once */
+static struct cs_gpu_tally *result[N_BACKENDS]; /* CS_DIGESTS of them, allocated once: of compare and digests */
 
 static int which(const struct cs_device *device) { return device == &cs_device_gpu ? GPU : EMU; }
 static const struct cs_gpu_backend *backend_of(const struct cs_device *device) { return backends[which(device)]; }
@@ -265,29 +265,29 @@ static enum cs_status maximum(const struct cs_device *device, const struct cs_pr
 
 /* ---- compare, digest ---- */
 
-static enum cs_status clear_result(const struct cs_device *device) {
+static enum cs_status clear_results(const struct cs_device *device, size_t n) {
     const struct cs_gpu_backend *backend = backend_of(device);
     struct cs_gpu_tally **tally = &result[which(device)];
     if (!*tally) {
         void *data;
-        CS_TRY(backend->allocate(sizeof **tally, &data));
+        CS_TRY(backend->allocate(CS_DIGESTS * sizeof **tally, &data));
         *tally = data;
     }
-    return backend->set(*tally, 0, sizeof **tally);
+    return backend->set(*tally, 0, n * sizeof **tally);
 }
 
-static enum cs_status read_result(const struct cs_device *device, struct cs_gpu_tally *tally) {
-    return backend_of(device)->download(tally, result[which(device)], sizeof *tally);
+static enum cs_status read_results(const struct cs_device *device, struct cs_gpu_tally *tally, size_t n) {
+    return backend_of(device)->download(tally, result[which(device)], n * sizeof *tally);
 }
 
 static enum cs_status compare_resident(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
                                        struct cs_difference *difference) {
     struct cs_gpu_tally tally;
-    CS_TRY(clear_result(device));
+    CS_TRY(clear_results(device, 1));
     struct cs_gpu_compare job = {cs_gpu_walk_of(a, b), bytes_of(a), bytes_of(b), cs_dtype_bits(a->dtype), result[which(device)]};
     cs_gpu_walk_group(&job.walk, address_of(a), address_of(b));
     CS_TRY(backend_of(device)->compare(&job));
-    CS_TRY(read_result(device, &tally));
+    CS_TRY(read_results(device, &tally, 1));
     *difference = (struct cs_difference){.n_elements = (int64_t)tally.n, .first = tally.n ? (int64_t)~tally.last : -1};
     return CS_OK;
 }
@@ -316,10 +316,10 @@ static struct cs_gpu_digest digest_job(const struct cs_view *view, struct cs_gpu
 
 static enum cs_status digest_resident(const struct cs_device *device, const struct cs_view *view, uint64_t *digest) {
     struct cs_gpu_tally tally;
-    CS_TRY(clear_result(device));
+    CS_TRY(clear_results(device, 1));
     struct cs_gpu_digest job = digest_job(view, result[which(device)]);
     CS_TRY(backend_of(device)->digest(&job));
-    CS_TRY(read_result(device, &tally));
+    CS_TRY(read_results(device, &tally, 1));
     *digest = tally.sum + cs_mix64(job.n_bytes);
     return CS_OK;
 }
@@ -334,9 +334,25 @@ static enum cs_status digest(const struct cs_device *device, const struct cs_vie
     return status;
 }
 
+/* One launch for each, one wait for all. */
+static enum cs_status digest_all(const struct cs_device *device, const struct cs_view *const *views, size_t n, uint64_t *digests) {
+    struct cs_gpu_tally tallies[CS_DIGESTS];
+    CS_TRY(clear_results(device, n));
+    for (size_t i = 0; i < n; i++) {
+        digests[i] = cs_mix64(0);
+        if (cs_view_numel(views[i]) == 0) continue;
+        const struct cs_gpu_digest job = digest_job(views[i], result[which(device)] + i);
+        digests[i] = cs_mix64(job.n_bytes);
+        CS_TRY(backend_of(device)->digest(&job));
+    }
+    CS_TRY(read_results(device, tallies, n));
+    for (size_t i = 0; i < n; i++) digests[i] += tallies[i].sum;
+    return CS_OK;
+}
+
 static enum cs_status probe(const struct cs_device *device, enum cs_probe kind, void *data, size_t bytes,
                             size_t run_bytes, size_t pitch_bytes) {
-    CS_TRY(clear_result(device));
+    CS_TRY(clear_results(device, 1));
     struct cs_gpu_probe job = {.kind = kind, .data = data, .n = (int64_t)bytes / 16, .tally = result[which(device)]};
     job.pitch = pitch_bytes / 16;
     job.run = cs_gpu_divide_by(run_bytes ? (int64_t)run_bytes / 16 : 1);
@@ -408,7 +424,7 @@ static enum cs_status replay(const struct cs_device *device, void *made, uint64_
 
 #define CS_GPU_TABLE(name_, unavailable_, is_emulated_)                                                                              \
     {.name = name_, .is_emulated = is_emulated_, .unavailable = unavailable_, .allocate = allocate, .release = release, .upload = upload, .download = download,         \
-     .generate = generate, .copy = copy, .convert = convert, .fill = fill, .relayout = relayout, .compare = compare, .digest = digest,     \
+     .generate = generate, .copy = copy, .convert = convert, .fill = fill, .relayout = relayout, .compare = compare, .digest = digest, .digest_all = digest_all,\
      .capture = capture, .replay = replay, .forget = forget, .map = map, .maximum = maximum, .probe = probe}
 
 const struct cs_device cs_device_gpu = CS_GPU_TABLE("gpu", gpu_unavailable, false);

@@ -374,6 +374,37 @@ static void every_byte_survives_the_way_there_and_back(void **state) {
     }
 }
 
+/* More than one batch of them, with empty ones and one that is no memory in between. */
+static void many_digests_are_the_single_ones(void **state) {
+    (void)state;
+    enum { N = CS_DIGESTS + 7 };
+    FOR_DEVICES(device) {
+        struct pair p;
+        struct cs_view view[N];
+        const struct cs_view *views[N];
+        uint64_t digests[N], one;
+        struct cs_storage numbers = {
+            .kind = CS_STORAGE_SYNTHETIC, .bytes = 2 * N, .content = {.kind = CS_CONTENT_HASH, .as = CS_BF16, .key = 3}};
+        pair_begin(&p, device, 16, CS_BF16);
+        int64_t n = p.x.shape[0];
+        for (int64_t i = 0; i < N; i++) {
+            view[i] = p.x;
+            views[i] = &view[i];
+            ASSERT_OK(cs_view_narrow(&view[i], 0, i % n, i % 5 == 0 ? 0 : 1));
+        }
+        ASSERT_OK(cs_view_make(&view[3], &numbers, CS_BF16, 1, (const int64_t[]){N}));
+        ASSERT_OK(cs_device_digests(device, views, N, digests));
+        for (int i = 0; i < N; i++) {
+            ASSERT_OK(cs_device_digest(device, views[i], &one));
+            assert_true(digests[i] == one);
+        }
+        assert_true(digests[0] == cs_mix64(0));
+        view[1].offset = (int64_t)p.x.storage->bytes; /* outside */
+        assert_int_equal(cs_device_digests(device, views, N, digests), CS_BAD_INDEX);
+        pair_end(&p, "digests");
+    }
+}
+
 /* ---- graphs ---- */
 
 /* R8.1: a replay reads the captured addresses, and sees what lies there now. */
@@ -490,6 +521,7 @@ int main(void) {
         cmocka_unit_test(large_work_equals_the_reference),
         cmocka_unit_test(out_of_memory_is_clear_and_leaks_nothing),
         cmocka_unit_test(every_byte_survives_the_way_there_and_back),
+        cmocka_unit_test(many_digests_are_the_single_ones),
         cmocka_unit_test(a_graph_reads_the_captured_addresses_again),
         cmocka_unit_test(a_graph_reads_device_memory_only),
         cmocka_unit_test(fp4_is_not_converted),

@@ -33,6 +33,43 @@ static struct cs_session_config config_of(const struct cs_case *failing, const s
     return config;
 }
 
+/* ---- one tensor of two servers ---- */
+
+struct pair {
+    const struct cs_device *device;
+    const struct cs_entry *entry;
+    const struct cs_view *live;
+    bool exists;                  /* after a cold start too, in the same layout */
+    struct cs_difference between; /* .first: -1 as long as none is known */
+    uint64_t expected, actual;    /* bits of that element */
+};
+
+typedef enum cs_status visit_pair(struct pair *pair, const struct cs_view *cold);
+
+/* Calls `visit` with the tensor's view after a cold start of one module. */
+static enum cs_status with_cold_view(const struct cs_session_config *config, const struct cs_case *failing,
+                                     visit_pair *visit, struct pair *pair) {
+    struct cs_session session;
+    enum cs_status status = cs_cold_session(config, failing->checkpoint, &session);
+    pair->exists = false;
+    if (status == CS_OK) {
+        struct cs_slot *slot = cs_module_slot(&session.ranks[pair->entry->rank].modules[0], pair->entry->name);
+        pair->exists = slot && slot->param && cs_view_same_layout(&slot->param->view, &pair->entry->view);
+        if (pair->exists) status = visit(pair, &slot->param->view);
+    }
+    cs_session_close(&session);
+    return status;
+}
+
+static enum cs_status read_element(const struct cs_device *device, const struct cs_view *view, int64_t i,
+                                   uint64_t *bits) {
+    const struct cs_view element = {.storage = view->storage, .offset = cs_view_element(view, i), .dtype = view->dtype};
+    *bits = 0; /* little-endian: the low bytes come first */
+    return cs_device_read(device, &element, bits, (size_t)(cs_dtype_bits(view->dtype) + 7) / 8);
+}
+
+/* ---- which element differs ---- */
+
 static enum cs_status read_view(const struct cs_device *device, const struct cs_view *view, unsigned char **bytes) {
     size_t size = (size_t)(cs_view_numel(view) * cs_dtype_bits(view->dtype) + 7) / 8;
     *bytes = malloc(size ? size : 1);
@@ -40,27 +77,41 @@ static enum cs_status read_view(const struct cs_device *device, const struct cs_
     return cs_device_read(device, view, *bytes, size);
 }
 
-/* The parameter's bytes after a cold start of one module; NULL when it has another layout there. */
-static enum cs_status cold_bytes(const struct cs_session_config *config, const struct cs_case *failing,
-                                 const struct cs_entry *entry, unsigned char **bytes) {
-    struct cs_session session;
-    *bytes = NULL;
-    enum cs_status status = cs_cold_session(config, failing->checkpoint, &session);
-    if (status == CS_OK) {
-        struct cs_slot *slot = cs_module_slot(&session.ranks[entry->rank].modules[0], entry->name);
-        bool is_same = slot && slot->param && cs_view_same_layout(&slot->param->view, &entry->view);
-        if (is_same) status = read_view(failing->live->config.device, &slot->param->view, bytes);
+static bool is_same_element(const unsigned char *a, const unsigned char *b, int bits, int64_t i) {
+    if (bits < 8) return (a[i / 2] >> (i % 2 * 4) & 15) == (b[i / 2] >> (i % 2 * 4) & 15);
+    return memcmp(a + i * (bits / 8), b + i * (bits / 8), (size_t)bits / 8) == 0;
+}
+
+/* What may differ lies among the rest: on the host, element by element. */
+static enum cs_status compare_what_must_agree(struct pair *pair, const struct cs_view *cold) {
+    unsigned char *expected = NULL, *actual = NULL;
+    enum cs_status status = read_view(pair->device, cold, &expected);
+    if (status == CS_OK) status = read_view(pair->device, pair->live, &actual);
+    for (int64_t i = 0; status == CS_OK && i < cs_view_numel(cold); i++) {
+        bool is_right = is_same_element(expected, actual, cs_dtype_bits(cold->dtype), i) ||
+                        cs_excuse_covers(pair->entry->declared, &pair->entry->view, i);
+        if (!is_right && pair->between.n_elements++ == 0) pair->between.first = i;
     }
-    cs_session_close(&session);
+    free(expected);
+    free(actual);
     return status;
 }
 
-static uint64_t element_bits(const unsigned char *bytes, int bits, int64_t i) {
-    if (bits < 8) return bytes[i / 2] >> (i % 2 * 4) & 15;
-    uint64_t value = 0;
-    memcpy(&value, bytes + i * (bits / 8), (size_t)bits / 8);
-    return value;
+/* Without memory on one side, an abandoned reload's, there is no element to show. */
+static enum cs_status compare_pair(struct pair *pair, const struct cs_view *cold) {
+    if (pair->live->storage->kind != CS_STORAGE_MEMORY) return CS_OK;
+    CS_TRY(pair->entry->declared ? compare_what_must_agree(pair, cold)
+                                 : cs_device_compare(pair->device, cold, pair->live, &pair->between));
+    if (pair->between.first < 0) return CS_OK;
+    CS_TRY(read_element(pair->device, cold, pair->between.first, &pair->expected));
+    return read_element(pair->device, pair->live, pair->between.first, &pair->actual);
 }
+
+static enum cs_status read_expected(struct pair *pair, const struct cs_view *cold) {
+    return read_element(pair->device, cold, pair->between.first, &pair->expected);
+}
+
+/* ---- in the user's words ---- */
 
 static bool has_experts(const struct cs_entry *entry) { return entry->spec->backend && entry->spec->backend->upstream; }
 
@@ -81,37 +132,19 @@ static bool is_scale(const struct cs_entry *entry) {
     return false;
 }
 
-static enum cs_status class_of(const struct cs_case *failing, const struct cs_entry *entry, int64_t element,
+static enum cs_status class_of(const struct cs_case *failing, const struct pair *differing,
                                enum cs_byte_class *byte_class) {
-    struct cs_session_config config = config_of(failing, entry, "none");
-    unsigned char *zeros = NULL, *ones = NULL;
+    struct cs_session_config config = config_of(failing, differing->entry, "none");
+    struct pair zeros = *differing, ones = *differing;
     config.has_prefill = true;
-    enum cs_status status = cold_bytes(&config, failing, entry, &zeros);
+    CS_TRY(with_cold_view(&config, failing, read_expected, &zeros));
     config.prefill = 0xFF;
-    if (status == CS_OK) status = cold_bytes(&config, failing, entry, &ones);
-    if (status == CS_OK && zeros && ones) {
-        int bits = cs_dtype_bits(entry->view.dtype);
-        bool is_padding = element_bits(zeros, bits, element) != element_bits(ones, bits, element);
-        *byte_class = is_padding ? CS_BYTE_PADDING : is_scale(entry) ? CS_BYTE_SCALE : CS_BYTE_PAYLOAD;
-    }
-    free(zeros);
-    free(ones);
-    return status;
-}
-
-static void compare_bytes(const struct cs_entry *entry, const unsigned char *expected, const unsigned char *actual,
-                          struct cs_first *first, int64_t *element) {
-    int bits = cs_dtype_bits(entry->view.dtype);
-    first->n_total = cs_view_numel(&entry->view);
-    for (int64_t i = 0; i < first->n_total; i++) {
-        uint64_t a = element_bits(expected, bits, i), b = element_bits(actual, bits, i);
-        if (a == b || cs_excuse_covers(entry->declared, &entry->view, i)) continue;
-        if (first->n_elements++ == 0) {
-            *element = i;
-            first->expected = a;
-            first->actual = b;
-        }
-    }
+    CS_TRY(with_cold_view(&config, failing, read_expected, &ones));
+    if (!zeros.exists || !ones.exists) return CS_OK;
+    *byte_class = zeros.expected != ones.expected ? CS_BYTE_PADDING
+                  : is_scale(differing->entry)    ? CS_BYTE_SCALE
+                                                  : CS_BYTE_PAYLOAD;
+    return CS_OK;
 }
 
 enum cs_status cs_first_difference(const struct cs_case *failing, const struct cs_entry *entry, struct cs_arena *arena,
@@ -128,19 +161,17 @@ enum cs_status cs_first_difference(const struct cs_case *failing, const struct c
     first->tensor = cs_arena_format(arena, "%s.%s", entry->spec->name, entry->name);
     struct cs_slot *slot = cs_module_slot(&failing->live->ranks[entry->rank].modules[entry->module], entry->name);
     struct cs_session_config config = config_of(failing, entry, failing->cold_policy);
-    unsigned char *expected = NULL, *actual = NULL;
-    enum cs_status status = cold_bytes(&config, failing, entry, &expected);
-    /* Another layout, or an abandoned reload's tensor without memory: there is no element to show. */
-    bool is_layout = status == CS_OK && (!expected || slot->param->view.storage->kind != CS_STORAGE_MEMORY);
-    if (is_layout) {
-        free(expected);
-        return CS_OK;
-    }
-    if (status == CS_OK) status = read_view(failing->live->config.device, &slot->param->view, &actual);
-    if (status == CS_OK) compare_bytes(entry, expected, actual, first, element);
-    free(expected);
-    free(actual);
-    if (status != CS_OK || *element < 0) return status;
+    struct pair pair = {
+        .device = failing->live->config.device, .entry = entry, .live = &slot->param->view, .between.first = -1};
+    CS_TRY(with_cold_view(&config, failing, compare_pair, &pair));
+    bool is_layout = !pair.exists || pair.live->storage->kind != CS_STORAGE_MEMORY;
+    if (is_layout) return CS_OK;
+    first->n_total = cs_view_numel(&entry->view);
+    first->n_elements = pair.between.n_elements;
+    if (pair.between.first < 0) return CS_OK;
+    *element = pair.between.first;
+    first->expected = pair.expected;
+    first->actual = pair.actual;
     place(first, entry, *element);
-    return class_of(failing, entry, *element, &first->byte_class);
+    return class_of(failing, &pair, &first->byte_class);
 }

@@ -1,7 +1,6 @@
 #include "sim/audit/state.h"
 
-static enum cs_status add(struct cs_state *state, const struct cs_device *device, const struct cs_entry *entry,
-                          const struct cs_view *view) {
+static enum cs_status add(struct cs_state *state, const struct cs_entry *entry, const struct cs_view *view) {
     struct cs_entry *added =
         cs_arena_grow(state->arena, (void **)&state->entries, state->n, &state->capacity, sizeof *added);
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for a state of %zu tensors", state->n);
@@ -10,10 +9,27 @@ static enum cs_status add(struct cs_state *state, const struct cs_device *device
     added->storage_id = view->storage->id;
     added->byte_offset = cs_view_byte_offset(view);
     state->n++;
-    bool has_bytes = device && view->storage->kind == CS_STORAGE_MEMORY;
-    if (!has_bytes) return CS_OK;
-    if (!added->declared) return cs_device_digest(device, view, &added->digest);
-    return cs_excuse_digests(device, view, added->declared, &added->digest, &added->excused);
+    return CS_OK;
+}
+
+/* Of the entries from `first` on; those that share a wait do. */
+static enum cs_status add_digests(struct cs_state *state, const struct cs_device *device, size_t first) {
+    const struct cs_view *views[CS_DIGESTS];
+    uint64_t digests[CS_DIGESTS], *to[CS_DIGESTS];
+    for (size_t i = first; i < state->n;) {
+        size_t n = 0;
+        for (; i < state->n && n < CS_DIGESTS; i++) {
+            struct cs_entry *entry = &state->entries[i];
+            if (entry->view.storage->kind != CS_STORAGE_MEMORY) continue;
+            if (entry->declared)
+                CS_TRY(cs_excuse_digests(device, &entry->view, entry->declared, &entry->digest, &entry->excused));
+            else
+                views[n] = &entry->view, to[n++] = &entry->digest;
+        }
+        CS_TRY(cs_device_digests(device, views, n, digests));
+        for (size_t k = 0; k < n; k++) *to[k] = digests[k];
+    }
+    return CS_OK;
 }
 
 static bool is_registered_storage(const struct cs_rank *rank, const struct cs_storage *storage) {
@@ -40,9 +56,8 @@ static bool is_listed(const struct cs_module *module, size_t side) {
     return false;
 }
 
-/* NULL device: no digests. */
-static enum cs_status capture_module(const struct cs_scenario *scenario, const struct cs_device *device,
-                                     struct cs_module *module, size_t index, struct cs_state *state) {
+static enum cs_status capture_module(const struct cs_scenario *scenario, struct cs_module *module, size_t index,
+                                     struct cs_state *state) {
     struct cs_entry entry = {.rank = module->rank->index, .module = index, .spec = module->spec};
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];
@@ -50,7 +65,7 @@ static enum cs_status capture_module(const struct cs_scenario *scenario, const s
         entry.kind = slot->kind == CS_PLAIN_TENSOR ? CS_ENTRY_SIDE : CS_ENTRY_PARAM;
         entry.name = slot->name;
         entry.declared = cs_excuse_of(scenario, module->spec->name, slot->name);
-        CS_TRY(add(state, device, &entry, &slot->param->view));
+        CS_TRY(add(state, &entry, &slot->param->view));
     }
     for (size_t i = 0; i < module->n_sides; i++) {
         if (is_listed(module, i)) continue; /* counted once, however many paths lead to it */
@@ -58,21 +73,20 @@ static enum cs_status capture_module(const struct cs_scenario *scenario, const s
         entry.name = module->sides[i].path;
         entry.declared = cs_excuse_of(scenario, module->spec->name, module->sides[i].path);
         entry.is_alias = is_alias(module, module->sides[i].param->view.storage);
-        CS_TRY(add(state, device, &entry, &module->sides[i].param->view));
+        CS_TRY(add(state, &entry, &module->sides[i].param->view));
     }
     return CS_OK;
 }
 
 enum cs_status cs_state_capture(struct cs_session *session, bool has_digests, struct cs_state *state) {
+    size_t first = state->n;
     for (size_t r = 0; r < session->n_ranks; r++)
         for (size_t m = 0; m < session->ranks[r].n_modules; m++) {
             struct cs_module *module = &session->ranks[r].modules[m];
             bool is_run = module->spec != NULL; /* a session may run one rank only */
-            if (is_run)
-                CS_TRY(capture_module(session->config.scenario, has_digests ? session->config.device : NULL, module, m,
-                                      state));
+            if (is_run) CS_TRY(capture_module(session->config.scenario, module, m, state));
         }
-    return CS_OK;
+    return has_digests ? add_digests(state, session->config.device, first) : CS_OK;
 }
 
 static bool is_same(const struct cs_entry *a, const struct cs_entry *b) {

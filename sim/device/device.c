@@ -224,6 +224,34 @@ enum cs_status cs_device_digest(const struct cs_device *device, const struct cs_
     return status;
 }
 
+/* Up to CS_DIGESTS views; those that are no memory are read one by one. */
+static enum cs_status digest_batch(const struct cs_device *device, const struct cs_view *const *views, size_t n,
+                                   uint64_t *digests) {
+    const struct cs_view *batch[CS_DIGESTS];
+    size_t index[CS_DIGESTS], n_batch = 0;
+    uint64_t found[CS_DIGESTS];
+    for (size_t i = 0; i < n; i++) {
+        bool is_memory = device->digest_all && views[i]->storage->kind == CS_STORAGE_MEMORY;
+        if (!is_memory) {
+            CS_TRY(cs_device_digest(device, views[i], &digests[i]));
+            continue;
+        }
+        CS_TRY(check_source("digest", views[i]));
+        index[n_batch] = i;
+        batch[n_batch++] = views[i];
+    }
+    if (n_batch > 0) CS_TRY(device->digest_all(device, batch, n_batch, found));
+    for (size_t i = 0; i < n_batch; i++) digests[index[i]] = found[i];
+    return CS_OK;
+}
+
+enum cs_status cs_device_digests(const struct cs_device *device, const struct cs_view *const *views, size_t n,
+                                 uint64_t *digests) {
+    for (size_t i = 0; i < n; i += CS_DIGESTS)
+        CS_TRY(digest_batch(device, views + i, n - i < CS_DIGESTS ? n - i : CS_DIGESTS, digests + i));
+    return CS_OK;
+}
+
 /* ---- host memory ---- */
 
 static void *first_byte(const struct cs_view *view) {

@@ -53,7 +53,8 @@ struct cs_plan {
     const uint8_t *word;
 };
 
-/* Whether the words of a layout are well-formed, whatever it is applied to: CS_BAD_VALUE names the first that is not. */
+/* Whether the words of a layout are well-formed, whatever it is applied to: CS_BAD_VALUE names the first that is not.
+ */
 enum cs_status cs_layout_check(const struct cs_layout *layout);
 /* Composes `n` layouts over a matrix [rows, columns] of elements `bits` wide into one plan. CS_BAD_SHAPE names the
  * layout, the extent and the divisor when a view does not divide; CS_BAD_VALUE the malformed word of a layout;
@@ -169,6 +170,8 @@ enum cs_probe {
     CS_PROBE_HASH   /* cs_mix64 of a counter, everywhere */
 };
 
+enum { CS_DIGESTS = 64 }; /* views of one call */
+
 struct cs_device; /* below */
 
 struct cs_device {
@@ -204,6 +207,10 @@ struct cs_device {
     /* Sum over w of mix64(word w + w * CS_DIGEST_STEP), modulo 2^64: word w = bytes 8w … 8w+7 of the elements in
      * row-major order, gaps left out, zeros after the end; plus mix64 of the number of bytes. */
     enum cs_status (*digest)(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
+    /* The same of n MEMORY views, n up to CS_DIGESTS; a device that works while its caller does not wait, waits once.
+     * NULL: digest does. */
+    enum cs_status (*digest_all)(const struct cs_device *device, const struct cs_view *const *views, size_t n,
+                                 uint64_t *digests);
     /* A graph: remembers the addresses of n MEMORY views, and reads them again later, whatever lies there by then. A
      * replay gives one digest for each view; results are poisoned first. The memory must not have gone back to the
      * device. */
@@ -241,6 +248,9 @@ enum cs_status cs_device_maximum(const struct cs_device *device, const struct cs
 enum cs_status cs_device_compare(const struct cs_device *device, const struct cs_view *a, const struct cs_view *b,
                                  struct cs_difference *difference);
 enum cs_status cs_device_digest(const struct cs_device *device, const struct cs_view *view, uint64_t *digest);
+/* Of n views, any number of them. */
+enum cs_status cs_device_digests(const struct cs_device *device, const struct cs_view *const *views, size_t n,
+                                 uint64_t *digests);
 /* The view's elements in row-major order, packed, into `host` (numel * bits / 8 bytes, rounded up). */
 enum cs_status cs_device_read(const struct cs_device *device, const struct cs_view *view, void *host, size_t bytes);
 enum cs_status cs_device_write(const struct cs_device *device, const struct cs_view *view, const void *host,
