@@ -353,10 +353,11 @@ static enum cs_status digest_all(const struct cs_device *device, const struct cs
 static enum cs_status probe(const struct cs_device *device, enum cs_probe kind, void *data, size_t bytes,
                             size_t run_bytes, size_t pitch_bytes) {
     CS_TRY(clear_results(device, 1));
-    struct cs_gpu_probe job = {.kind = kind, .data = data, .n = (int64_t)bytes / 16, .tally = result[which(device)]};
-    job.pitch = pitch_bytes / 16;
-    job.run = cs_gpu_divide_by(run_bytes ? (int64_t)run_bytes / 16 : 1);
-    if (run_bytes) job.n = (int64_t)(bytes / pitch_bytes * (run_bytes / 16));
+    size_t both = run_bytes | pitch_bytes | 16, unit = both & (~both + 1); /* its lowest bit */
+    struct cs_gpu_probe job = {.kind = kind, .data = data, .unit_bits = (int)unit * 8, .n = (int64_t)(bytes / unit), .tally = result[which(device)]};
+    job.pitch = pitch_bytes / unit;
+    job.run = cs_gpu_divide_by(run_bytes ? (int64_t)(run_bytes / unit) : 1);
+    if (run_bytes) job.n = (int64_t)(bytes / pitch_bytes * (run_bytes / unit));
     return backend_of(device)->probe(&job);
 }
 

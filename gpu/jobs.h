@@ -167,7 +167,8 @@ struct cs_gpu_permute {
 struct cs_gpu_probe {
     enum cs_probe kind;
     unsigned char *data;
-    int64_t n; /* units of 16 bytes */
+    int unit_bits; /* 128, except of runs that are no multiple of 16 bytes */
+    int64_t n;     /* units */
     struct cs_gpu_divisor run; /* units; they lie `pitch` units apart */
     uint64_t pitch;            /* 0: all units */
     struct cs_gpu_tally *tally;

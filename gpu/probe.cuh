@@ -7,8 +7,8 @@
 
 namespace {
 
-/* Units of 16 bytes; fewer than 2^31 where they have a pitch. */
-struct probe_write_body {
+/* Fewer than 2^31 units where they have a pitch. */
+template <class T> struct probe_write_body {
     struct cs_gpu_probe job;
 
     HD uint64_t load(uint64_t i) const {
@@ -16,8 +16,15 @@ struct probe_write_body {
         const uint32_t unit = static_cast<uint32_t>(i), run = quotient(unit, job.run);
         return run * job.pitch + (unit - run * static_cast<uint32_t>(job.run.extent));
     }
-    HD void store(uint64_t at) const { access<u128>::store(job.data, static_cast<int64_t>(at), u128{{at, at}}); }
+    HD void store(uint64_t at) const { access<T>::store(job.data, static_cast<int64_t>(at), unit_of_words<T>::make(at, at)); }
 };
+
+enum cs_status launch_write(const struct cs_gpu_probe *job) {
+    return by_width(job->unit_bits, [&](auto unit) {
+        typedef typename access<decltype(unit)>::value T;
+        return launch_each<probe_write_body<T>, uint64_t>("writing", job->n * job->unit_bits / 8, probe_write_body<T>{*job}, job->n);
+    });
+}
 
 struct probe_hash_body {
     struct cs_gpu_probe job;
@@ -38,7 +45,7 @@ enum cs_status launch_probe(const struct cs_gpu_probe *job) {
     switch (job->kind) {
     case CS_PROBE_READ: return launch_reduction<probe_read_body, uint64_t>("reading", bytes, probe_read_body{*job}, job->n);
     case CS_PROBE_HASH: return launch_each<probe_hash_body, uint64_t>("hashing", bytes, probe_hash_body{*job}, job->n);
-    default: return launch_each<probe_write_body, uint64_t>("writing", bytes, probe_write_body{*job}, job->n);
+    default: return launch_write(job);
     }
 }
 

@@ -48,6 +48,10 @@ static void devices_have_yardsticks_of_their_own(void **state) {
     assert_says(out, "device hash ");
     assert_int_equal(bench("--device emu --size 64KiB -k 'post-load unquantized, flashinfer_trtllm' --threads 1"), 0);
     assert_says(out, "device copy ");
+    assert_int_equal(bench("--device emu --size 64KiB -k padding --threads 1"), 0);
+    assert_says(out, "device runs ");
+    assert_int_equal(bench("--size 64KiB -k padding --threads 1"), 0);
+    assert_says(out, "same runs ");
 }
 
 static void every_row_runs_small(void **state) {

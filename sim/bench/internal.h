@@ -13,7 +13,8 @@ enum cs_bench_yardstick {
     CS_BENCH_MEMCMP,
     CS_BENCH_COUNTER_HASH,
     CS_BENCH_READ,
-    CS_BENCH_NO_POLICY /* the same reload under policy "none" */
+    CS_BENCH_SAME_RUNS, /* plain writes of what a fill of all padding writes */
+    CS_BENCH_NO_POLICY  /* the same reload under policy "none" */
 };
 
 /* Two buffers of the device that both sides work on, and host memory for the yardsticks: the same, where it can be. */
@@ -76,6 +77,9 @@ int64_t cs_bench_server_bytes(const struct cs_bench *bench);
 /* Of bench->scenario's first rank: create_weights; then all that a cold start does after the last tensor came. */
 enum cs_status cs_bench_create(struct cs_bench *bench);
 enum cs_status cs_bench_finish(struct cs_bench *bench, int64_t *bytes);
+/* All padding of bench->server in one fill (padding.c); and plain loops that write runs of the same lengths. */
+enum cs_status cs_bench_fill_padding(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes);
+enum cs_status cs_bench_write_same_runs(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes);
 /* A scenario of `backend` with routed experts in `layers` layers. */
 struct cs_scenario cs_bench_scenario(const struct cs_bench_row *row, const struct cs_backend *backend, int64_t layers,
                                      int64_t experts, int64_t width);

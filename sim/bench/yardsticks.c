@@ -161,6 +161,12 @@ struct cs_bench_row cs_bench_yardstick_for(const struct cs_bench *bench, const s
         row.what = row.policy = "none";
         return row;
     }
+    if (measured->yardstick == CS_BENCH_SAME_RUNS) { /* of the same server */
+        row = *measured;
+        row.what = bench->device->probe ? "device runs" : "same runs";
+        row.run = cs_bench_write_same_runs;
+        return row;
+    }
     row = (bench->device->probe ? device_rows : cs_bench_yardstick_rows)[measured->yardstick - CS_BENCH_MEMCPY];
     row.run_bytes = measured->run_bytes;
     row.pitch_bytes = measured->pitch_bytes;

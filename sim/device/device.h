@@ -224,8 +224,9 @@ struct cs_device {
      * when one is. */
     enum cs_status (*maximum)(const struct cs_device *device, const struct cs_program *program,
                               const struct cs_operand *destination);
-    /* Reads or overwrites `bytes` of device memory; all lengths are multiples of 16. NULL: the host's memory is the
-     * device's, and loops of the host can tell. */
+    /* Reads or overwrites `bytes` of device memory, a multiple of 16; writes in units of the largest power of two, up to
+     * 16 bytes, that divides the run and the pitch. NULL: the host's memory is the device's, and loops of the host can
+     * tell. */
     enum cs_status (*probe)(const struct cs_device *device, enum cs_probe kind, void *data, size_t bytes,
                             size_t run_bytes, size_t pitch_bytes);
 };
