@@ -90,3 +90,24 @@ struct cs_view twin_view(const struct twin *twin, const struct cs_view *ref_view
     view.storage = (struct cs_storage *)(uintptr_t)&twin->other;
     return view;
 }
+
+void pair_begin(struct pair *pair, const struct cs_device *device, uint64_t seed, enum cs_dtype dtype) {
+    int64_t shape[CS_NDIM];
+    pair->seed = seed;
+    pair->random = (struct random){cs_mix64(seed), 0};
+    int ndim = random_shape(&pair->random, shape);
+    twin_begin(&pair->to, device, PAIR_BYTES, seed);
+    twin_begin(&pair->from, device, PAIR_BYTES, seed + PAIR_BYTES);
+    do pair->a = random_layout(&pair->random, &pair->to.ref, dtype, ndim, shape);
+    while (cs_view_check(&pair->a) != CS_OK);
+    do pair->b = random_layout(&pair->random, &pair->from.ref, dtype, ndim, shape);
+    while (cs_view_check(&pair->b) != CS_OK);
+    pair->x = twin_view(&pair->to, &pair->a);
+    pair->y = twin_view(&pair->from, &pair->b);
+}
+
+void pair_end(struct pair *pair, const char *what) {
+    twin_assert_equal(&pair->to, what, pair->seed);
+    twin_end(&pair->to);
+    twin_end(&pair->from);
+}

@@ -34,6 +34,20 @@ void twin_end(struct twin *twin);
 /* The view on the other device. */
 struct cs_view twin_view(const struct twin *twin, const struct cs_view *ref_view);
 
+enum { PAIR_BYTES = 1 << 15 };
+
+/* Two random views of one shape, on the reference (a, b) and on the device (x, y). */
+struct pair {
+    struct random random;
+    struct twin to, from;
+    struct cs_view a, b, x, y;
+    uint64_t seed;
+};
+/* Of a shape, and at places, that `seed` chooses. */
+void pair_begin(struct pair *pair, const struct cs_device *device, uint64_t seed, enum cs_dtype dtype);
+/* Both devices must hold the same. */
+void pair_end(struct pair *pair, const char *what);
+
 #define ASSERT_OK(call)                                                                                                \
     do {                                                                                                               \
         if ((call) != CS_OK) fail_msg("%s", cs_error_text());                                                          \
