@@ -48,7 +48,28 @@
     X(ILLEGAL, "driver=direct* before=meta",                           "there is no checkpoint layout to load into")      \
     X(ILLEGAL, "driver=direct* before=waiting",                        "parameters are on the meta device")               \
     X(ILLEGAL, "driver=raw_post_load* before=waiting",                 "post-load reads parameters that are on the meta device") \
-    X(IGNORED, "one_loader arrival=other_loader",                      "the method has one loader")
+    X(IGNORED, "no_other_form arrival=other_loader",                   "no other loader of the method has tensors that could be sent so")      \
+    X(ILLEGAL, "looks_names_up arrival=unknown",                       "the model is asked for a module of that name, and has none")
+
+/* Where the engine may refuse a load, as the real one does: then a refusal hits as much as a load that ran to its end.
+ * Elsewhere it hits nothing.
+ *    conditions                                  reason */
+#define CS_COVERAGE_REFUSALS(X)                                                                                        \
+    X("driver=raw|raw_post_load*",                "loaders write into what post-load left: shapes may not fit, and what was quantised cannot be again") \
+    X("driver=direct_unprocessed",                "it only compares, and refuses what has another address or layout")  \
+    X("driver=load_plan",                         "some loaders cannot be planned: padding that they narrow, numbers that they compute") \
+    X("driver=kernel_format before=waiting",      "parameters have the checkpoint's shapes on the meta device, and kernel tensors do not fit") \
+    X("driver=layerwise before=waiting",          "calls that waited are still counted: modules are processed before their last tensor, which then does not fit") \
+    X("driver=layerwise arrival=duplicated",      "what is sent twice counts twice: modules are processed before their last tensor, which then does not fit") \
+    X("driver=layerwise method=fp8_tensor_modelopt", "activation scales are counted once too often, so that a layer is processed before its last tensor") \
+    X("driver=layerwise method=fp8_tensor backend=flashinfer*", "activation scales are counted once too often, so that a layer is processed before its last tensor")
+
+/* Operations that can never come later than another, whatever comes between. first, later, reason */
+#define CS_COVERAGE_ORDER_RULES(X)                                                                                     \
+    X("meta_build", "direct*",                    "weights arrived already processed: there is never a checkpoint layout to load into")
+
+/* The method whose kernels read the checkpoint's layout: there any operation may follow any other. */
+#define CS_COVERAGE_ORDERS_WAY "method=unquantized,backend=triton,sharding=tp1,policy=none,device=ref"
 
 /* Least percentage of valid cells that must be hit: of pairs of axes, of triples. */
 #define CS_COVERAGE_LEAST_PAIRS   100.0

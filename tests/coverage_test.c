@@ -57,6 +57,10 @@ static void states_of_cells_are_as_declared(void **state) {
         {"driver=direct,before=waiting", CS_PATH_ILLEGAL, "on the meta device"},
         {"policy=none,device=gpu", CS_PATH_IGNORED, "no run on such a device"},
         {"policy=none,device=emu", CS_PATH_VALID, NULL},
+        {"loader=per_expert,arrival=unknown", CS_PATH_ILLEGAL, "asked for a module of that name"},
+        {"loader=gpt_oss_combined,arrival=unknown", CS_PATH_VALID, NULL},
+        {"loader=per_expert,arrival=other_loader", CS_PATH_IGNORED, "no other loader"},
+        {"loader=gpt_oss_streamed,arrival=other_loader", CS_PATH_VALID, NULL},
         /* No rule names these two: no method has both. */
         {"loader=gpt_oss_streamed,backend=vllm_cutlass", CS_PATH_ILLEGAL, ""},
     };
@@ -162,21 +166,6 @@ static void only_loads_that_ran_are_noted(void **state) {
     assert_int_equal(coverage.probes[CS_LOAD_PROBE_narrowed], 14);
     assert_int_equal(coverage.n_sequences, 1);
     assert_string_equal(coverage.sequences[0].text, "cold_start layerwise layerwise");
-}
-
-/* cold_start layerwise direct: three pairs in order, one triple. */
-static void orders_need_not_be_side_by_side(void **state) {
-    (void)state;
-    struct cs_orders orders;
-    assert_ok(cs_coverage_add_sequence(&coverage, "cold_start layerwise direct", 1));
-    assert_ok(cs_orders_count(&coverage, 2, &arena, &orders));
-    assert_int_equal(orders.n_seen, 3);
-    size_t n_starts = 0, n = cs_n_drivers + 1; /* and sleep */
-    for (size_t i = 0; i < cs_n_drivers; i++) n_starts += cs_drivers[i]->is_start;
-    assert_int_equal(orders.n_possible, n * (n - n_starts));
-    assert_ok(cs_orders_count(&coverage, 3, &arena, &orders));
-    assert_int_equal(orders.n_seen, 1);
-    assert_int_equal(orders.n_possible, n * (n - n_starts) * (n - n_starts));
 }
 
 static void an_accepted_illegal_load_is_a_fault(void **state) {
@@ -332,7 +321,7 @@ static void every_valid_pair_has_a_file_that_hits_it(void **state) {
             char text[CS_CELL_TEXT];
             cs_cross_cell(&model, &cells.crosses[c], i, &cell);
             if (cells.crosses[c].state[i] != CS_PATH_VALID) continue;
-            assert_true(cs_coverage_complete(&coverage, NULL, &cell, 1, &way));
+            assert_true(cs_coverage_complete(&coverage, NULL, NULL, &cell, 1, &way));
             write_text("hit.lua", cs_path_lua(&model, &way, "hit", &scratch));
             if (cs_script_load("hit.lua", &scratch, &scenario) != CS_OK)
                 fail_msg("%s: %s", cs_cell_text(&model, &way, text), cs_error_text());
@@ -346,35 +335,6 @@ static void every_valid_pair_has_a_file_that_hits_it(void **state) {
             n++;
         }
     assert_true(n > 1000);
-}
-
-/* What is illegal and can be said in a script is refused when the script is read. */
-static void illegal_scripts_are_refused(void **state) {
-    (void)state;
-    static const char *const rows[] = {
-        "loader=gpt_oss_combined,method=unquantized,backend=triton,driver=layerwise,before=cold,sharding=tp1,policy="
-        "none,arrival=in_order,device=ref",
-        "loader=per_expert,method=unquantized,backend=marlin,driver=layerwise,before=cold,sharding=tp1,policy=none,"
-        "arrival=in_order,device=ref",
-        "loader=per_expert,method=unquantized,backend=triton,driver=direct,before=nothing,sharding=tp1,policy=none,"
-        "arrival=in_order,device=ref",
-        "loader=per_expert,method=unquantized,backend=triton,driver=cold_start,before=cold,sharding=tp1,policy=none,"
-        "arrival=in_order,device=ref",
-        "loader=per_expert,method=unquantized,backend=triton,driver=cold_start,before=nothing,sharding=tp1,policy=none,"
-        "arrival=stopped,device=ref",
-        "loader=none,method=unquantized,backend=triton,driver=kernel_format,before=cold,sharding=tp1,policy=none,"
-        "arrival=shuffled,device=ref",
-        "loader=per_expert,method=unquantized,backend=triton,driver=raw_post_load_per_bucket,before=cold,sharding=tp1,"
-        "policy=none,arrival=in_order,device=ref",
-    };
-    for (size_t i = 0; i < CS_COUNT(rows); i++) {
-        struct cs_way way = cell_of(rows[i]);
-        struct cs_scenario scenario;
-        const char *reason;
-        assert_int_equal(cs_cell_judge(&model, &way, &reason, NULL), CS_PATH_ILLEGAL);
-        write_text("illegal.lua", cs_path_lua(&model, &way, "illegal", &arena));
-        assert_int_equal(cs_script_load("illegal.lua", &arena, &scenario), CS_BAD_SCRIPT);
-    }
 }
 
 /* ---- the program ---- */
@@ -395,6 +355,12 @@ static void the_program_takes_what_it_is_asked_for(void **state) {
     coldstart("coverage a.json a.json --check pairs");
     assert_int_equal(outcome.status, 1);
     assert_says(outcome.out, "2 runs, 2 ways of loading\n");
+    assert_says(outcome.out, "(least: 100 %): too few");
+    assert_says(outcome.out, "(not asked for: 95 %);"); /* only pairs were */
+    assert_says(outcome.out, "coldstart coverage --hit order=cold_start+sleep\n");
+    coldstart("coverage a.json --check all");
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.out, "(least: 95 %): too few");
     coldstart("coverage diff a.json a.json");
     assert_int_equal(outcome.status, 0);
     assert_string_equal(outcome.out, "0 newly hit, 0 lost\n");
@@ -418,7 +384,7 @@ static void mistakes_of_the_command_line_are_named(void **state) {
     assert_refused("coverage none.json", 2, "none.json");
     assert_refused("coverage diff a.json", 2, "two coverage files");
     assert_refused("coverage --next 0", 2, "--next wants a number from 1 to");
-    assert_refused("coverage --next pears", 2, "\"pairs\" or \"all\", found \"pears\"");
+    assert_refused("coverage --next pears", 2, "\"all\" or \"illegal\", found \"pears\"");
     assert_refused("coverage --next 1 --check some", 2, "unknown --check \"some\"");
     assert_refused("coverage --hit driver=direct,before=nothing", 2, "illegal: a reload needs a running server");
     assert_refused("coverage --hit driver=direct --seed x", 2, "seed");
@@ -431,14 +397,12 @@ int main(void) {
         TEST(slips_of_the_pen_are_named),
         TEST(every_load_of_a_plan_is_a_path),
         TEST(only_loads_that_ran_are_noted),
-        TEST(orders_need_not_be_side_by_side),
         TEST(an_accepted_illegal_load_is_a_fault),
         TEST(a_new_driver_method_and_loader_fail_the_floor_until_they_are_used),
         TEST(files_join_by_names_and_add_up),
         TEST(what_is_no_coverage_file_is_refused),
         TEST(a_lost_cell_is_a_difference),
         TEST(every_valid_pair_has_a_file_that_hits_it),
-        TEST(illegal_scripts_are_refused),
         TEST(the_program_takes_what_it_is_asked_for),
         TEST(mistakes_of_the_command_line_are_named),
     };

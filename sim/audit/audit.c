@@ -38,15 +38,6 @@ struct audit {
     int64_t modules_loaded, modules_total; /* of all passes, for progress */
 };
 
-const char *cs_verdict_status_name(enum cs_verdict_status status) {
-    static const char *const names[] = {
-        [CS_PASSED] = "passed",         [CS_FAILED] = "failed",
-        [CS_MISTRUSTED] = "mistrusted", [CS_REFUSED_AS_UPSTREAM] = "refused",
-        [CS_SKIPPED] = "skipped",
-    };
-    return names[status];
-}
-
 static void module_is_loaded(void *context, int64_t session_bytes) {
     struct audit *audit = context;
     const struct cs_audit_options *options = audit->options;
@@ -184,6 +175,11 @@ static bool expects_refusal(const struct audit *audit, const struct cs_op *op) {
     return cs_expected_for(op, audit->options->policy)->is_refused;
 }
 
+static bool needs_cold(const struct audit *audit, const struct cs_op *op) {
+    const struct cs_expected *expected = cs_expected_for(op, audit->options->policy);
+    return !expected->is_refused && !cs_expected_asks_devices_only(expected);
+}
+
 static bool is_load(const struct cs_op *op) { return op->kind == CS_OP_COLD_START || op->kind == CS_OP_RELOAD; }
 
 /* A start with random numbers names none. */
@@ -199,10 +195,11 @@ static enum cs_status plan_passes(struct audit *audit) {
         if (is_load(op)) {
             note_checkpoint(audit, op);
             n_servers += 2; /* the plan, and over other garbage */
-        } else if (op->kind == CS_OP_EXPECT && !expects_refusal(audit, op)) {
+        } else if (op->kind == CS_OP_EXPECT && needs_cold(audit, op)) {
             CS_TRY(note_cold(audit, cold_policy_of(audit, op)));
         }
     }
+    if (!audit->colds) n_servers /= 2; /* the plan alone */
     for (const struct cold *cold = audit->colds; cold; cold = cold->next) n_servers += 2;
     size_t n_ranks = audit->scenario->has_only_rank ? 1 : audit->live.model.n_ranks;
     audit->modules_total = n_servers * (int64_t)(n_ranks * audit->live.model.n_modules);
@@ -225,6 +222,7 @@ static enum cs_status make_colds(struct audit *audit) {
 static enum cs_status run_garbage(struct audit *audit) {
     struct cs_session_config config = config_of(audit, audit->options->policy, true);
     struct cs_session session;
+    if (!audit->colds) return CS_OK; /* nobody asks */
     audit->garbage = CS_NEW_ARRAY(&audit->scratch, struct cs_state, audit->scenario->n_ops);
     CS_REQUIRE(audit->garbage, CS_NO_MEMORY, "out of memory for %zu states", audit->scenario->n_ops);
     enum cs_status status = cs_session_open(&session, &config);
@@ -349,6 +347,23 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     return first && !audit->options->is_brief ? explain(audit, cold_policy, first, &now, cold, garbage) : CS_OK;
 }
 
+static enum cs_status judge_devices(struct audit *audit) {
+    audit->verdict->count[CS_COUNT_device_differ] = audit->device_differ;
+    if (!audit->device_differ) return CS_OK;
+    const char *text = cs_arena_format(audit->arena, "%s and ref disagree about %" PRId64 " tensors, the first is %s",
+                                       audit->verdict->device, audit->device_differ, audit->device_first);
+    return give_verdict(audit, CS_FAILED, text);
+}
+
+static enum cs_status judge_devices_alone(struct audit *audit) {
+    struct cs_state now = {.arena = &audit->scratch};
+    CS_TRY(capture(audit, &audit->live, &now));
+    add_digests(&audit->verdict->digest, &now);
+    audit->verdict->params_total = 0;
+    for (size_t i = 0; i < now.n; i++) audit->verdict->params_total += now.entries[i].kind == CS_ENTRY_PARAM;
+    return judge_devices(audit);
+}
+
 static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
     struct cs_verdict *verdict = audit->verdict;
     const struct cs_expected *expected = cs_expected_for(op, audit->options->policy);
@@ -362,17 +377,13 @@ static enum cs_status judge(struct audit *audit, const struct cs_op *op) {
                             cs_arena_format(audit->arena, "line %d: expected %s, but the load went through", op->line,
                                             verdict->expected));
     }
+    if (!needs_cold(audit, op)) return judge_devices_alone(audit);
     const char *reason = NULL, *unclear = NULL;
     CS_TRY(compare(audit, op, expected, &reason, &unclear));
     int64_t lucky = verdict->count[CS_COUNT_params_lucky];
-    if (audit->device_differ)
-        return give_verdict(audit, CS_FAILED,
-                            cs_arena_format(audit->arena,
-                                            "%s and ref disagree about %" PRId64 " tensors, the first is %s",
-                                            verdict->device, audit->device_differ, audit->device_first));
+    if (audit->device_differ) return judge_devices(audit);
     if (expected->is_undetermined && unclear) return CS_OK;
-    if (expected->is_undetermined)
-        unclear = "expected a cold start that depends on what memory held, but it does not";
+    if (expected->is_undetermined) unclear = "expected a cold start that depends on what memory held, but it does not";
     if (unclear) {
         verdict->seen |= CS_SEEN_BIT(CS_SEEN_UNDETERMINED);
         return give_verdict(audit, CS_FAILED, unclear);

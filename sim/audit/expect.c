@@ -14,6 +14,12 @@ const struct cs_expected *cs_expected_for(const struct cs_op *op, const char *po
     return general ? general : &equal;
 }
 
+bool cs_expected_asks_devices_only(const struct cs_expected *expected) {
+    bool asks_more = expected->is_equal || expected->is_undetermined || expected->is_refused || expected->n_values != 0;
+    for (int i = 0; i < CS_N_COUNTS; i++) asks_more |= expected->has_count[i] && i != CS_COUNT_device_differ;
+    return !asks_more && expected->has_count[CS_COUNT_device_differ];
+}
+
 const char *cs_expected_text(const struct cs_expected *expected, struct cs_arena *arena) {
     if (expected->is_refused)
         return cs_arena_format(arena, "refused(\"%s\")", expected->refusal ? expected->refusal : "");
@@ -90,4 +96,13 @@ enum cs_status cs_expected_values_judge(const struct cs_expected *expected, stru
         if (!*reason) *reason = wrong;
     }
     return CS_OK;
+}
+
+const char *cs_verdict_status_name(enum cs_verdict_status status) {
+    static const char *const names[] = {
+        [CS_PASSED] = "passed",         [CS_FAILED] = "failed",
+        [CS_MISTRUSTED] = "mistrusted", [CS_REFUSED_AS_UPSTREAM] = "refused",
+        [CS_SKIPPED] = "skipped",
+    };
+    return names[status];
 }

@@ -64,7 +64,7 @@ static void count_hits(const struct cs_coverage *coverage, struct cs_cross *cros
     for (size_t p = 0; p < coverage->n_paths; p++) {
         const struct cs_seen_path *seen = &coverage->paths[p];
         size_t i = cs_cross_index(coverage->model, cross, &seen->path);
-        cross->hits[i] = clamp(cross->hits[i], seen->accepted + seen->refused);
+        cross->hits[i] = clamp(cross->hits[i], cs_seen_hits(seen));
         cross->accepted[i] = clamp(cross->accepted[i], seen->accepted);
     }
 }
@@ -114,76 +114,31 @@ int64_t cs_coverage_faults(const struct cs_coverage *coverage, const struct cs_s
     return n;
 }
 
-enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, bool only_pairs, bool *answer) {
+int64_t cs_coverage_undeclared(const struct cs_coverage *coverage, const struct cs_seen_path **first) {
+    int64_t n = 0;
+    *first = NULL;
+    for (size_t p = 0; p < coverage->n_paths; p++) {
+        const struct cs_seen_path *seen = &coverage->paths[p];
+        bool is_valid = !cs_rule_of(coverage->model, &seen->path, (1u << CS_N_PATH_AXES) - 1);
+        bool is_one = is_valid && !cs_seen_hits(seen);
+        if (is_one && !*first) *first = seen;
+        n += is_one;
+    }
+    return n;
+}
+
+double cs_coverage_least(size_t n_axes) { return n_axes == 2 ? CS_COVERAGE_LEAST_PAIRS : CS_COVERAGE_LEAST_TRIPLES; }
+
+enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, enum cs_coverage_asked asked, bool *answer) {
     struct cs_arena arena = {0};
     struct cs_cells pairs, triples;
     const struct cs_seen_path *fault;
     enum cs_status status = cs_cells_count(coverage, 2, &arena, &pairs);
     if (status == CS_OK) status = cs_cells_count(coverage, 3, &arena, &triples);
     *answer = status == CS_OK && 100.0 * (double)pairs.n_hit >= CS_COVERAGE_LEAST_PAIRS * (double)pairs.n_valid &&
-              (only_pairs || 100.0 * (double)triples.n_hit >= CS_COVERAGE_LEAST_TRIPLES * (double)triples.n_valid) &&
+              (asked < CS_ASKED_TRIPLES ||
+               100.0 * (double)triples.n_hit >= CS_COVERAGE_LEAST_TRIPLES * (double)triples.n_valid) &&
               cs_coverage_faults(coverage, &fault) == 0;
     cs_arena_release(&arena);
     return status;
-}
-
-/* ---- orders of operations ---- */
-
-static int letter_of(const struct cs_orders *orders, const char *text, size_t length) {
-    for (size_t i = 0; i < orders->n_letters; i++)
-        if (strlen(orders->letters[i]) == length && strncmp(orders->letters[i], text, length) == 0) return (int)i;
-    return -1;
-}
-
-/* Marks every choice of `left` letters from `at` on, in their order; `index`: of those chosen before. */
-static void mark(struct cs_orders *orders, const int *letters, size_t n, size_t at, size_t left, size_t index) {
-    if (!left) {
-        orders->seen[index] = true;
-        return;
-    }
-    for (size_t i = at; i + left <= n; i++)
-        mark(orders, letters, n, i + 1, left - 1, index * orders->n_letters + (size_t)letters[i]);
-}
-
-static void mark_sequence(struct cs_orders *orders, const char *text, size_t n) {
-    enum { MOST = 32 };
-    int letters[MOST];
-    size_t count = 0;
-    for (const char *at = text; *at && count < MOST; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        int letter = letter_of(orders, at, length);
-        if (letter >= 0) letters[count++] = letter;
-        at += length;
-    }
-    mark(orders, letters, count, 0, n, 0);
-}
-
-/* A server starts once, first. */
-static bool is_possible(const struct cs_coverage_registries *from, const struct cs_orders *orders, size_t index,
-                        size_t n) {
-    for (size_t i = 1; i < n; i++, index /= orders->n_letters) {
-        size_t letter = index % orders->n_letters;
-        if (letter < from->n_drivers && from->drivers[letter]->is_start) return false;
-    }
-    return true;
-}
-
-enum cs_status cs_orders_count(const struct cs_coverage *coverage, size_t n, struct cs_arena *arena,
-                               struct cs_orders *orders) {
-    const struct cs_coverage_registries *from = &coverage->model->from;
-    *orders = (struct cs_orders){0};
-    for (size_t i = 0; i < from->n_drivers; i++) orders->letters[orders->n_letters++] = from->drivers[i]->name;
-    orders->letters[orders->n_letters++] = "sleep";
-    size_t n_orders = 1;
-    for (size_t i = 0; i < n; i++) n_orders *= orders->n_letters;
-    orders->seen = CS_NEW_ARRAY(arena, bool, n_orders);
-    orders->possible = CS_NEW_ARRAY(arena, bool, n_orders);
-    CS_REQUIRE(orders->seen && orders->possible, CS_NO_MEMORY, "out of memory for orders of %zu operations", n);
-    for (size_t i = 0; i < coverage->n_sequences; i++) mark_sequence(orders, coverage->sequences[i].text, n);
-    for (size_t i = 0; i < n_orders; i++) {
-        orders->possible[i] = is_possible(from, orders, i, n);
-        orders->n_possible += orders->possible[i];
-        orders->n_seen += orders->possible[i] && orders->seen[i];
-    }
-    return CS_OK;
 }

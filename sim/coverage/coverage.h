@@ -2,9 +2,11 @@
  * loader, method, back end, driver, what the server held before, sharding, policy, arrival, device. A *cell* is a
  * value of two or three axes together. Axes take their values from the registries, so that a new method, loader or
  * driver has cells at once, and no path through them; coverage/model.h declares the rest, and which cells are
- *   valid    somebody can have them: they should be hit, by a load that ran to its end, or that the engine refused on
- * the way as the real one does (some back ends cannot be loaded in some ways, which only the load shows) ignored nobody
- * needs to hit them, with the reason illegal  the engine must refuse them: a load that is accepted is a fault
+ *   valid    somebody can have them: they should be hit, by a load that ran to its end, or that was refused on the way
+ *            where coverage/model.h declares that it may be (some back ends cannot be loaded in some ways, which only
+ *            the load shows); a refusal that nobody declared hits nothing
+ *   ignored  nobody needs to hit them, with the reason
+ *   illegal  the engine must refuse them: a load that is accepted is a fault
  *
  * Invariants: a cell is valid when some valid path goes through it; else ignored when an ignored path does; else
  * illegal. What was seen joins with what other runs saw, in any order: paths by the names of their values, counts by
@@ -67,8 +69,8 @@ struct cs_coverage_model {
     struct cs_coverage_registries from;
     struct cs_path_axis_values axis[CS_N_PATH_AXES];
     bool has_device[8]; /* devices that some run had: the others are ignored */
-    struct cs_cell_rule *rules;
-    size_t n_rules;
+    struct cs_cell_rule *rules, *refusals;
+    size_t n_rules, n_refusals;
     int16_t (*backend_at)[CS_PATH_VALUES]; /* by method and back end: registry row, or -1 */
     bool (*loads)[CS_PATH_VALUES];         /* by method and loader */
 };
@@ -79,6 +81,8 @@ enum cs_status cs_coverage_model(struct cs_coverage_model *model, const struct c
  * NULL. */
 enum cs_path_state cs_cell_judge(const struct cs_coverage_model *model, const struct cs_way *cell, const char **reason,
                                  struct cs_way *example);
+/* Why a load may be refused, as coverage/model.h declares; NULL: it must run to its end. */
+const char *cs_path_refusal(const struct cs_coverage_model *model, const struct cs_way *path);
 /* "driver=direct,policy=none" → a cell. CS_BAD_VALUE names the word, and the nearest. */
 enum cs_status cs_cell_parse(const struct cs_coverage_model *model, const char *text, struct cs_way *cell);
 enum { CS_CELL_TEXT = 512 };
@@ -91,7 +95,12 @@ struct cs_seen_path {
     struct cs_way path;
     int64_t accepted, refused; /* loads */
     const char *scenario;      /* one that has it, by name */
+    bool may_be_refused;       /* by the model; set when it is added */
 };
+/* Loads that count as hits: those that ran to their end, and refused ones where that is declared. */
+static inline int64_t cs_seen_hits(const struct cs_seen_path *seen) {
+    return seen->accepted + (seen->may_be_refused ? seen->refused : 0);
+}
 struct cs_seen_sequence {
     const char *text; /* "cold_start layerwise direct" */
     int64_t n;
@@ -138,7 +147,7 @@ struct cs_cells {
     size_t n_crosses;
     struct cs_cross *crosses; /* all pairs, or all triples, in the order of axes */
     int64_t n_valid, n_hit, n_ignored, n_illegal;
-    int64_t n_refused; /* of those that were hit: every load was refused */
+    int64_t n_refused; /* of those that were hit: every load was refused, as is declared */
 };
 enum cs_status cs_cells_count(const struct cs_coverage *coverage, size_t n_axes, struct cs_arena *arena,
                               struct cs_cells *cells);
@@ -149,25 +158,60 @@ size_t cs_cross_index(const struct cs_coverage_model *model, const struct cs_cro
 /* Illegal paths that were accepted; `first` of them. */
 int64_t cs_coverage_faults(const struct cs_coverage *coverage, const struct cs_seen_path **first);
 
-/* Whether as many pairs, and triples too, are hit as coverage/model.h asks for, and no illegal load was accepted. */
-enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, bool only_pairs, bool *answer);
+/* Paths of which every load was refused, and nobody declared that it may be; `first` of them. */
+int64_t cs_coverage_undeclared(const struct cs_coverage *coverage, const struct cs_seen_path **first);
 
-/* Orders of `n` operations: how many are possible, and which of them some run had, not necessarily side by side. */
+/* What is asked of a report: nothing, that enough pairs are hit, that enough triples are hit too. */
+enum cs_coverage_asked { CS_ASKED_NOTHING, CS_ASKED_PAIRS = 2, CS_ASKED_TRIPLES = 3 };
+/* Percentage of valid cells of two or three axes that coverage/model.h asks for. */
+double cs_coverage_least(size_t n_axes);
+/* Whether as much is hit as coverage/model.h asks for, and no illegal load was accepted. */
+enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, enum cs_coverage_asked asked, bool *answer);
+
+/* ---- orders of operations ---- */
+
+/* Orders of `n` operations: how many are possible, and which of them some run had, not necessarily side by side. A
+ * letter is a driver, or "sleep" (and wake). */
 struct cs_orders {
-    size_t n_letters, n_possible, n_seen;
+    size_t n, n_letters, n_possible, n_seen;
     const char *letters[CS_PATH_VALUES];
     bool *seen; /* n_letters ^ n, the first operation most significant */
     bool *possible;
 };
 enum cs_status cs_orders_count(const struct cs_coverage *coverage, size_t n, struct cs_arena *arena,
                                struct cs_orders *orders);
+enum { CS_ORDER_MOST = 3, CS_CHAIN_MOST = 12, CS_CHAIN_TEXT = 1024 };
+/* Order `index` as "cold_start+sleep+direct", into a buffer of CS_CHAIN_TEXT bytes. */
+char *cs_order_text(const struct cs_orders *orders, size_t index, char *buffer);
+void cs_order_letters(const struct cs_orders *orders, size_t index, size_t letters[CS_ORDER_MOST]);
+
+/* Operations one after the other, the first one a start. */
+struct cs_chain {
+    size_t n, letter[CS_CHAIN_MOST];
+    struct cs_way load[CS_CHAIN_MOST]; /* of those that are loads */
+};
+/* A chain with the order in it, with other operations in between where one cannot follow the other at once; `is_long`:
+ * it goes on as long as that brings orders never seen. `orders`: by length. CS_BAD_VALUE: there is none. */
+enum cs_status cs_orders_chain(const struct cs_coverage_model *model, const struct cs_orders orders[CS_ORDER_MOST + 1],
+                               const size_t *order, size_t n, bool is_long, struct cs_chain *chain);
+/* "cold_start+sleep+direct" → letters. CS_BAD_VALUE names the word, and the nearest. */
+enum cs_status cs_order_parse(const struct cs_coverage_model *model, const struct cs_orders *orders, const char *text,
+                              size_t order[CS_ORDER_MOST], size_t *n);
+char *cs_chain_text(const struct cs_orders *orders, const struct cs_chain *chain, char *buffer);
+/* A file that `coldstart run` takes. NULL: no memory. */
+char *cs_chain_lua(const struct cs_coverage_model *model, const struct cs_orders *orders, const struct cs_chain *chain,
+                   const char *name, struct cs_arena *arena);
 
 /* ---- ways to hit a cell ---- */
 
-/* A whole valid path through `cell` that hits as many valid cells never hit as a few tries find. False: no valid path
- * goes through it. */
-bool cs_coverage_complete(const struct cs_coverage *coverage, const struct cs_cells *cells, const struct cs_way *cell,
-                          uint64_t seed, struct cs_way *path);
+/* A whole valid path through `cell` that hits as many of these valid cells never hit as greedy choices find; NULL: of
+ * none. False: no valid path goes through it. */
+bool cs_coverage_complete(const struct cs_coverage *coverage, const struct cs_cells *pairs,
+                          const struct cs_cells *triples, const struct cs_way *cell, uint64_t seed,
+                          struct cs_way *path);
+/* A whole path through an illegal cell that has as little else against it as one pass over the axes finds. */
+void cs_coverage_complete_illegal(const struct cs_coverage_model *model, const struct cs_cells *pairs,
+                                  const struct cs_way *cell, struct cs_way *path);
 /* A file that `coldstart run` takes and whose last load is this path; its device is the command line's. NULL: no
  * memory. */
 char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *path, const char *name,
@@ -175,7 +219,7 @@ char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *pa
 
 /* ---- reports ---- */
 
-enum cs_status cs_coverage_text(FILE *out, const struct cs_coverage *coverage);
+enum cs_status cs_coverage_text(FILE *out, const struct cs_coverage *coverage, enum cs_coverage_asked asked);
 enum cs_status cs_coverage_markdown(const char *path, const struct cs_coverage *coverage);
 /* One page that needs nothing else. `previous`, and the texts of the kill matrix (JSON) and the address of gcovr's
  * page, may be NULL. */

@@ -1,62 +1,5 @@
-/* Ways to hit a cell: a whole path through it, and the file that takes it. */
+/* The file that takes a path. */
 #include "sim/coverage/internal.h"
-
-#include <string.h>
-
-/* ---- a path ---- */
-
-static uint64_t gain_of(const struct cs_coverage *coverage, const struct cs_cells *cells, const struct cs_way *path) {
-    uint64_t gain = 0;
-    for (size_t i = 0; i < cells->n_crosses; i++) {
-        const struct cs_cross *cross = &cells->crosses[i];
-        size_t cell = cs_cross_index(coverage->model, cross, path);
-        gain += cross->state[cell] == CS_PATH_VALID && !cross->hits[cell];
-    }
-    return gain;
-}
-
-struct attempt {
-    const struct cs_coverage_model *model;
-    struct cs_way path;
-    uint64_t key;
-};
-
-/* As the search of model.c, but values in an order that the key shuffles. */
-static bool extend(struct attempt *attempt, int axis, unsigned known) {
-    if (cs_rule_of(attempt->model, &attempt->path, known)) return false;
-    while (axis < CS_N_PATH_AXES && known >> axis & 1) axis++;
-    if (axis == CS_N_PATH_AXES) return true;
-    size_t n = attempt->model->axis[axis].n;
-    attempt->key = cs_mix64(attempt->key + 1);
-    size_t first =
-        axis == CS_PATH_device ? 0 : attempt->key % n; /* ref, if it need not be another: it is the fastest */
-    for (size_t v = 0; v < n; v++) {
-        attempt->path.value[axis] = (uint8_t)((first + v) % n);
-        if (extend(attempt, axis + 1, known | 1u << axis)) return true;
-    }
-    return false;
-}
-
-bool cs_coverage_complete(const struct cs_coverage *coverage, const struct cs_cells *cells, const struct cs_way *cell,
-                          uint64_t seed, struct cs_way *path) {
-    enum { TRIES = 24 };
-    uint64_t best = 0;
-    bool is_found = false;
-    for (uint64_t i = 0; i < TRIES; i++) {
-        struct attempt attempt = {coverage->model, *cell, cs_mix64(seed * TRIES + i)};
-        unsigned known = 0;
-        for (int a = 0; a < CS_N_PATH_AXES; a++) known |= cell->value[a] == CS_PATH_ANY ? 0 : 1u << a;
-        if (!extend(&attempt, 0, known)) return false;
-        uint64_t gain = cells ? gain_of(coverage, cells, &attempt.path) : 1;
-        if (is_found && gain <= best) continue;
-        is_found = true;
-        best = gain;
-        *path = attempt.path;
-    }
-    return is_found;
-}
-
-/* ---- a file ---- */
 
 /* What comes before the load, by the value of `before`. */
 static const char *const preludes[][2] = {
@@ -93,11 +36,11 @@ static const char *find(const char *const (*rows)[2], size_t n, const char *name
 
 /* The method's usual loader, or the one that a scenario names so that the load can name another. */
 static const char *scenario_loader(const struct cs_coverage_model *model, const struct cs_way *path) {
-    const struct cs_method *method = cs_path_method(model, path);
-    const char *loader = cs_path_name(model, path, CS_PATH_loader);
-    bool is_other = cs_text_equal(cs_path_name(model, path, CS_PATH_arrival), "other_loader");
-    if (!is_other) return cs_text_equal(loader, "none") ? method->loaders[0] : loader;
-    return cs_text_equal(method->loaders[0], loader) ? method->loaders[1] : method->loaders[0];
+    const char *loader = cs_path_name(model, path, CS_PATH_loader), *usual = cs_path_method(model, path)->loaders[0];
+    if (!cs_text_equal(cs_path_name(model, path, CS_PATH_arrival), "other_loader"))
+        return cs_text_equal(loader, "none") ? usual : loader;
+    const struct cs_loader *form = cs_path_other_form(model, path);
+    return form ? form->name : usual;
 }
 
 static const char *ranks_of(const char *sharding) {
@@ -150,14 +93,14 @@ static const char *after(const struct cs_coverage_model *model, const struct cs_
     return is_dummy ? "    s:reload { driver = \"layerwise\", checkpoint = \"B\" }\n" : "";
 }
 
-char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *path, const char *name,
-                  struct cs_arena *arena) {
-    char cell[CS_CELL_TEXT];
+/* A scenario of one small model that runs these operations. */
+static char *scenario_lua(const struct cs_coverage_model *model, const struct cs_way *path, const char *comment,
+                          const char *name, const char *operations, struct cs_arena *arena) {
     int width = width_of(cs_path_name(model, path, CS_PATH_backend));
-    const char *before = find(preludes, CS_COUNT(preludes), cs_path_name(model, path, CS_PATH_before));
+    if (!comment || !operations) return NULL;
     return cs_arena_format(
         arena,
-        "-- Takes one way of loading: %s.\n"
+        "-- %s.\n"
         "-- It asks only that every device makes the same; expect more where it is known what must hold.\n"
         "return cs.scenario {\n"
         "  name = \"%s\",\n"
@@ -171,13 +114,39 @@ char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *pa
         "%s"
         "  policies = { \"%s\" },\n"
         "  run = function(s)\n"
-        "%s%s%s"
+        "%s"
         "    s:expect { device_differ = 0 }\n"
         "  end,\n"
         "}\n",
-        cs_cell_text(model, path, cell), name, width, size_of(cs_path_name(model, path, CS_PATH_sharding), width),
+        comment, name, width, size_of(cs_path_name(model, path, CS_PATH_sharding), width),
         cs_path_name(model, path, CS_PATH_method), cs_path_name(model, path, CS_PATH_backend),
         scenario_loader(model, path), ranks_of(cs_path_name(model, path, CS_PATH_sharding)),
-        layer_of(model, path, scenario_loader(model, path)), cs_path_name(model, path, CS_PATH_policy),
-        before ? before : "", load_text(model, path, arena), after(model, path));
+        layer_of(model, path, scenario_loader(model, path)), cs_path_name(model, path, CS_PATH_policy), operations);
+}
+
+char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *path, const char *name,
+                  struct cs_arena *arena) {
+    char cell[CS_CELL_TEXT];
+    const char *before = find(preludes, CS_COUNT(preludes), cs_path_name(model, path, CS_PATH_before));
+    const char *operations =
+        cs_arena_format(arena, "%s%s%s", before ? before : "", load_text(model, path, arena), after(model, path));
+    const char *comment = cs_arena_format(arena, "Takes one way of loading: %s", cs_cell_text(model, path, cell));
+    return scenario_lua(model, path, comment, name, operations, arena);
+}
+
+char *cs_chain_lua(const struct cs_coverage_model *model, const struct cs_orders *orders, const struct cs_chain *chain,
+                   const char *name, struct cs_arena *arena) {
+    char text[CS_CHAIN_TEXT];
+    const char *operations = "", *none = "none";
+    const struct cs_way *path = NULL; /* of a load whose loader the others have too */
+    for (size_t i = 0; i < chain->n; i++) {
+        const struct cs_way *load = &chain->load[i];
+        bool is_load = chain->letter[i] < model->from.n_drivers;
+        if (is_load && (!path || !cs_text_equal(cs_path_name(model, load, CS_PATH_loader), none))) path = load;
+        const char *line = is_load ? load_text(model, load, arena) : "    s:sleep(2)\n    s:wake()\n";
+        operations = cs_arena_format(arena, "%s%s", operations ? operations : "", line ? line : "");
+    }
+    const char *comment =
+        cs_arena_format(arena, "One operation after the other: %s", cs_chain_text(orders, chain, text));
+    return scenario_lua(model, path, comment, name, operations, arena);
 }

@@ -51,6 +51,7 @@ static json_t *hits_of(const struct cs_coverage *coverage, const struct cs_cross
     for (size_t p = 0; p < coverage->n_paths; p++) {
         char key[24];
         size_t cell = cs_cross_index(coverage->model, cross, &coverage->paths[p].path);
+        if (!cs_seen_hits(&coverage->paths[p])) continue;
         snprintf(key, sizeof key, "%zu", cell);
         json_t *row = json_object_get(hits, key);
         if (!row) {
@@ -115,17 +116,19 @@ static json_t *probes_json(const struct cs_coverage *coverage) {
     return probes;
 }
 
+/* A letter for each order: h seen, v never, x impossible. */
 static enum cs_status orders_json(const struct cs_coverage *coverage, size_t n, struct cs_arena *arena, json_t **made) {
     struct cs_orders orders;
     CS_TRY(cs_orders_count(coverage, n, arena, &orders));
+    size_t n_orders = 1;
+    for (size_t i = 0; i < n; i++) n_orders *= orders.n_letters;
     json_t *letters = json_array();
-    char *seen = calloc(orders.n_letters * orders.n_letters + 1, 1);
+    char *states = CS_NEW_ARRAY(arena, char, n_orders + 1);
+    CS_REQUIRE(states && letters, CS_NO_MEMORY, "out of memory for %zu orders", n_orders);
     for (size_t i = 0; i < orders.n_letters; i++) json_array_append_new(letters, json_string(orders.letters[i]));
-    for (size_t i = 0; seen && n == 2 && i < orders.n_letters * orders.n_letters; i++)
-        seen[i] = orders.possible[i] ? (orders.seen[i] ? 'h' : 'v') : 'x';
+    for (size_t i = 0; i < n_orders; i++) states[i] = orders.possible[i] ? (orders.seen[i] ? 'h' : 'v') : 'x';
     *made = json_pack("{s:I, s:I, s:o, s:s}", "possible", (json_int_t)orders.n_possible, "seen",
-                      (json_int_t)orders.n_seen, "letters", letters, "pairs", seen ? seen : "");
-    free(seen);
+                      (json_int_t)orders.n_seen, "letters", letters, "states", states);
     return CS_OK;
 }
 

@@ -31,5 +31,10 @@ static inline const char *cs_path_name(const struct cs_coverage_model *model, co
 const struct cs_method *cs_path_method(const struct cs_coverage_model *model, const struct cs_way *path);
 const struct cs_backend *cs_path_backend(const struct cs_coverage_model *model, const struct cs_way *path);
 const struct cs_driver *cs_path_driver(const struct cs_coverage_model *model, const struct cs_way *path);
+/* A loader of the method in whose form a checkpoint can be, so that it is sent in the form of the path's loader; or
+ * NULL. */
+const struct cs_loader *cs_path_other_form(const struct cs_coverage_model *model, const struct cs_way *path);
+/* What the server holds after this operation, as a value of `before`; NULL: as before. */
+const char *cs_left_by(const struct cs_op *op);
 
 #endif

@@ -96,6 +96,16 @@ const struct cs_backend *cs_path_backend(const struct cs_coverage_model *model, 
     return row < 0 ? NULL : &model->from.backends[row];
 }
 
+const struct cs_loader *cs_path_other_form(const struct cs_coverage_model *model, const struct cs_way *path) {
+    size_t wanted = path->value[CS_PATH_loader];
+    if (wanted >= model->from.n_loaders) return NULL;
+    for (const char *const *name = cs_path_method(model, path)->loaders; *name; name++) {
+        const struct cs_loader *form = cs_loader_by_name(*name), *loader = model->from.loaders[wanted];
+        if (form && form != loader && cs_session_takes_form(loader, form)) return form;
+    }
+    return NULL;
+}
+
 static bool is_other_backend(const struct cs_coverage_model *model, const struct cs_way *path) {
     return !cs_path_backend(model, path);
 }
@@ -114,8 +124,14 @@ static bool is_other_loader(const struct cs_coverage_model *model, const struct 
     return !model->loads[path->value[CS_PATH_method]][path->value[CS_PATH_loader]];
 }
 
-static bool has_one_loader(const struct cs_coverage_model *model, const struct cs_way *path) {
-    return !cs_path_method(model, path)->loaders[1];
+static bool has_no_other_form(const struct cs_coverage_model *model, const struct cs_way *path) {
+    return !cs_path_other_form(model, path);
+}
+
+/* Upstream looks every name up among the model's modules and parameters, but for models that keep their own table. */
+static bool looks_names_up(const struct cs_coverage_model *model, const struct cs_way *path) {
+    size_t loader = path->value[CS_PATH_loader];
+    return loader < model->from.n_loaders && !model->from.loaders[loader]->keeps_parameters;
 }
 
 static bool is_start(const struct cs_coverage_model *model, const struct cs_way *path) {
@@ -148,7 +164,8 @@ static const struct {
     {"other_loader", BIT(method) | BIT(loader), is_other_loader},
     {"no_post_load", BIT(method) | BIT(backend), has_no_post_load},
     {"needs_one_rank", BIT(method) | BIT(backend), needs_one_rank},
-    {"one_loader", BIT(method), has_one_loader},
+    {"no_other_form", BIT(method) | BIT(loader), has_no_other_form},
+    {"looks_names_up", BIT(loader), looks_names_up},
     {"start", BIT(driver), is_start},
     {"reload", BIT(driver), is_reload},
     {"loaderless", BIT(driver), is_loaderless},
@@ -213,17 +230,38 @@ static enum cs_status read_rule(struct cs_coverage_model *model, const char *tex
     return CS_OK;
 }
 
+struct rule_row {
+    enum cs_path_state state;
+    const char *when, *reason;
+};
+
+static enum cs_status read_rules(struct cs_coverage_model *model, const struct rule_row *rows, size_t n,
+                                 struct cs_arena *arena, struct cs_cell_rule **rules) {
+    *rules = CS_NEW_ARRAY(arena, struct cs_cell_rule, n);
+    CS_REQUIRE(*rules, CS_NO_MEMORY, "out of memory for the coverage model");
+    for (size_t i = 0; i < n; i++) {
+        (*rules)[i].state = rows[i].state;
+        (*rules)[i].reason = rows[i].reason;
+        CS_TRY(read_rule(model, rows[i].when, &(*rules)[i]));
+    }
+    return CS_OK;
+}
+
 enum cs_status cs_coverage_model(struct cs_coverage_model *model, const struct cs_coverage_registries *registries,
                                  struct cs_arena *arena) {
-    static const struct {
-        enum cs_path_state state;
-        const char *when, *reason;
-    } rows[] = {
+    static const struct rule_row rules[] =
+        {
 #define X(state, when, reason) {CS_PATH_##state, when, reason},
-        CS_COVERAGE_RULES(X)
+            CS_COVERAGE_RULES(X)
 #undef X
-    };
-    *model = (struct cs_coverage_model){.from = *registries};
+        },
+                                 refusals[] = {
+#define X(when, reason) {CS_PATH_VALID, when, reason},
+                                     CS_COVERAGE_REFUSALS(X)
+#undef X
+                                 };
+    *model =
+        (struct cs_coverage_model){.from = *registries, .n_rules = CS_COUNT(rules), .n_refusals = CS_COUNT(refusals)};
     for (size_t i = 0; i < cs_n_devices && i < CS_COUNT(model->has_device); i++)
         model->has_device[i] = i == 0 || cs_devices[i]->is_emulated; /* every machine has those */
     int a = 0;
@@ -232,15 +270,8 @@ enum cs_status cs_coverage_model(struct cs_coverage_model *model, const struct c
 #undef X
     CS_TRY(fill_axes(model));
     CS_TRY(relate(model, arena));
-    model->rules = CS_NEW_ARRAY(arena, struct cs_cell_rule, CS_COUNT(rows));
-    CS_REQUIRE(model->rules, CS_NO_MEMORY, "out of memory for the coverage model");
-    for (size_t i = 0; i < CS_COUNT(rows); i++) {
-        struct cs_cell_rule *rule = &model->rules[model->n_rules++];
-        rule->state = rows[i].state;
-        rule->reason = rows[i].reason;
-        CS_TRY(read_rule(model, rows[i].when, rule));
-    }
-    return CS_OK;
+    CS_TRY(read_rules(model, rules, model->n_rules, arena, &model->rules));
+    return read_rules(model, refusals, model->n_refusals, arena, &model->refusals);
 }
 
 static bool holds(const struct cs_coverage_model *model, const struct cs_cell_rule *rule, const struct cs_way *path) {
@@ -259,6 +290,12 @@ const struct cs_cell_rule *cs_rule_of(const struct cs_coverage_model *model, con
         bool is_known = (rule->axes & known) == rule->axes;
         if (is_known && holds(model, rule, path)) return rule;
     }
+    return NULL;
+}
+
+const char *cs_path_refusal(const struct cs_coverage_model *model, const struct cs_way *path) {
+    for (size_t i = 0; i < model->n_refusals; i++)
+        if (holds(model, &model->refusals[i], path)) return model->refusals[i].reason;
     return NULL;
 }
 

@@ -34,23 +34,32 @@ static const char *arrival_of(const struct cs_scenario *scenario, const struct c
 }
 
 /* What a load leaves that is not whole. */
-static const char *left_by(const struct cs_driver *driver, const struct cs_op *op) {
+static const char *left_unfinished(const struct cs_op *op) {
     if (!op->is_stopped) return "partial";
-    bool waits = driver->begin == cs_driver_by_name("layerwise")->begin;
+    bool waits = cs_driver_by_name(op->driver)->begin == cs_driver_by_name("layerwise")->begin;
     return waits ? "waiting" : "partial";
+}
+
+const char *cs_left_by(const struct cs_op *op) {
+    bool is_whole = !op->is_stopped && !op->has_only && !op->n_omitted;
+    switch (op->kind) {
+    case CS_OP_COLD_START:
+        return cs_text_equal(op->driver, "meta_build") ? "meta" : op->checkpoint ? "cold" : "dummy";
+    case CS_OP_RELOAD:
+        return is_whole ? "reloaded" : left_unfinished(op);
+    case CS_OP_WAKE:
+        return "woken";
+    default:
+        return NULL;
+    }
 }
 
 /* What the operations before `op` left. */
 static const char *before_of(const struct cs_scenario *scenario, size_t op) {
     const char *before = "nothing";
     for (size_t i = 0; i < op; i++) {
-        const struct cs_op *earlier = &scenario->ops[i];
-        bool is_whole = !earlier->is_stopped && !earlier->has_only && !earlier->n_omitted;
-        const struct cs_driver *driver = earlier->driver ? cs_driver_by_name(earlier->driver) : NULL;
-        if (earlier->kind == CS_OP_COLD_START)
-            before = cs_text_equal(earlier->driver, "meta_build") ? "meta" : earlier->checkpoint ? "cold" : "dummy";
-        if (earlier->kind == CS_OP_RELOAD) before = is_whole ? "reloaded" : left_by(driver, earlier);
-        if (earlier->kind == CS_OP_WAKE) before = "woken";
+        const char *left = cs_left_by(&scenario->ops[i]);
+        if (left) before = left;
     }
     return before;
 }
@@ -143,6 +152,7 @@ enum cs_status cs_coverage_add(struct cs_coverage *coverage, const struct cs_see
     CS_REQUIRE(added, CS_NO_MEMORY, "out of memory for %zu paths", coverage->n_paths + 1);
     coverage->paths = items;
     *added = *seen;
+    added->may_be_refused = cs_path_refusal(coverage->model, &seen->path) != NULL;
     added->scenario = cs_arena_text(coverage->arena, seen->scenario ? seen->scenario : "");
     CS_REQUIRE(added->scenario, CS_NO_MEMORY, "out of memory for the name of a scenario");
     coverage->slots[at] = (uint32_t)++coverage->n_paths;
@@ -208,6 +218,7 @@ enum cs_status cs_coverage_note(struct cs_coverage *coverage, const struct cs_sc
         struct cs_seen_path seen = {.path = run, .scenario = scenario->name};
         seen.accepted = n_loads <= verdict->n_accepted;
         seen.refused = !seen.accepted;
+        if (seen.refused && verdict->is_unsupported) break; /* nobody simulates it: that is no refusal */
         if (load_of(coverage->model, scenario, i, &seen.path)) CS_TRY(cs_coverage_add(coverage, &seen));
     }
     char text[SEQUENCE_TEXT];

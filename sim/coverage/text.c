@@ -20,13 +20,13 @@ static double percent(int64_t part, int64_t whole) { return whole ? 100.0 * (dou
 
 /* ---- summary ---- */
 
-static void print_cells(FILE *out, const char *what, const struct cs_cells *cells, double least) {
+static void print_cells(FILE *out, const char *what, const struct cs_cells *cells, double least, bool is_asked) {
     double reached = percent(cells->n_hit, cells->n_valid);
     fprintf(out,
-            "%-18s %6" PRId64 " of %6" PRId64 " valid cells hit, %6.2f %% (least: %g %%)%s; %" PRId64
-            " of them only refused; %" PRId64 " ignored, %" PRId64 " illegal\n",
-            what, cells->n_hit, cells->n_valid, reached, least, reached < least ? ": too few" : "", cells->n_refused,
-            cells->n_ignored, cells->n_illegal);
+            "%-18s %6" PRId64 " of %6" PRId64 " valid cells hit, %6.2f %% (%s: %g %%)%s; %" PRId64
+            " of them only refused, as is declared; %" PRId64 " ignored, %" PRId64 " illegal\n",
+            what, cells->n_hit, cells->n_valid, reached, is_asked ? "least" : "not asked for", least,
+            is_asked && reached < least ? ": too few" : "", cells->n_refused, cells->n_ignored, cells->n_illegal);
 }
 
 static enum cs_status print_orders(FILE *out, const struct cs_coverage *coverage, size_t n, struct cs_arena *arena) {
@@ -34,6 +34,24 @@ static enum cs_status print_orders(FILE *out, const struct cs_coverage *coverage
     CS_TRY(cs_orders_count(coverage, n, arena, &orders));
     fprintf(out, "orders of %zu        %6zu of %6zu possible ones seen, %6.2f %%\n", n, orders.n_seen,
             orders.n_possible, percent((int64_t)orders.n_seen, (int64_t)orders.n_possible));
+    return CS_OK;
+}
+
+/* Orders never seen, with the command that has each in its run. */
+static enum cs_status print_unseen(FILE *out, const struct cs_coverage *coverage, size_t n, struct cs_arena *arena) {
+    struct cs_orders orders;
+    size_t n_listed = 0;
+    CS_TRY(cs_orders_count(coverage, n, arena, &orders));
+    size_t n_never = orders.n_possible - orders.n_seen;
+    if (n_never) fprintf(out, "orders of %zu never seen, and what has them:\n", n);
+    for (size_t i = 0; n_listed < n_never && n_listed < MOST_LISTED; i++) {
+        char text[CS_CHAIN_TEXT];
+        if (!orders.possible[i] || orders.seen[i]) continue;
+        fprintf(out, "  coldstart coverage --hit order=%s\n", cs_order_text(&orders, i, text));
+        n_listed++;
+    }
+    if (n_never > n_listed)
+        fprintf(out, "  ... and %zu more: coldstart coverage FILE --next orders has them all\n", n_never - n_listed);
     return CS_OK;
 }
 
@@ -65,31 +83,44 @@ static void print_never(FILE *out, const struct cs_coverage *coverage, const str
                 n - MOST_LISTED);
 }
 
-enum cs_status cs_coverage_text(FILE *out, const struct cs_coverage *coverage) {
+static void print_faults(FILE *out, const struct cs_coverage *coverage) {
+    const struct cs_seen_path *first;
+    char text[CS_CELL_TEXT];
+    int64_t n = cs_coverage_faults(coverage, &first);
+    if (n)
+        fprintf(out, "%" PRId64 " illegal ways of loading were accepted, such as %s in %s\n", n,
+                cs_cell_text(coverage->model, &first->path, text), first->scenario);
+    n = cs_coverage_undeclared(coverage, &first);
+    if (n)
+        fprintf(out,
+                "%" PRId64
+                " ways of loading were only refused, and hit nothing, since coverage/model.h does not declare "
+                "that they may be; such as %s in %s\n",
+                n, cs_cell_text(coverage->model, &first->path, text), first->scenario);
+    if (coverage->n_unknown)
+        fprintf(out, "%" PRId64 " ways of loading left out: this program knows no such method, loader or driver\n",
+                coverage->n_unknown);
+}
+
+enum cs_status cs_coverage_text(FILE *out, const struct cs_coverage *coverage, enum cs_coverage_asked asked) {
     struct cs_arena arena = {0};
     struct cs_cells pairs, triples;
-    const struct cs_seen_path *fault;
     enum cs_status status = cs_cells_count(coverage, 2, &arena, &pairs);
     if (status == CS_OK) status = cs_cells_count(coverage, 3, &arena, &triples);
     if (status == CS_OK) {
         fprintf(out, "%" PRId64 " runs, %zu ways of loading\n", coverage->n_runs, coverage->n_paths);
-        print_cells(out, "pairs of axes", &pairs, CS_COVERAGE_LEAST_PAIRS);
-        print_cells(out, "triples of axes", &triples, CS_COVERAGE_LEAST_TRIPLES);
-        status = print_orders(out, coverage, 2, &arena);
-        if (status == CS_OK) status = print_orders(out, coverage, 3, &arena);
+        print_cells(out, "pairs of axes", &pairs, CS_COVERAGE_LEAST_PAIRS, asked >= CS_ASKED_PAIRS);
+        print_cells(out, "triples of axes", &triples, CS_COVERAGE_LEAST_TRIPLES, asked >= CS_ASKED_TRIPLES);
+    }
+    for (size_t n = 2; status == CS_OK && n <= CS_ORDER_MOST; n++) status = print_orders(out, coverage, n, &arena);
+    if (status == CS_OK) {
         print_probes(out, coverage);
         print_never(out, coverage, &pairs);
+        if (asked >= CS_ASKED_TRIPLES) print_never(out, coverage, &triples);
     }
+    for (size_t n = 2; status == CS_OK && n <= CS_ORDER_MOST; n++) status = print_unseen(out, coverage, n, &arena);
     cs_arena_release(&arena);
-    int64_t n_faults = cs_coverage_faults(coverage, &fault);
-    if (n_faults) {
-        char text[CS_CELL_TEXT];
-        fprintf(out, "%" PRId64 " illegal ways of loading were accepted, such as %s in %s\n", n_faults,
-                cs_cell_text(coverage->model, &fault->path, text), fault->scenario);
-    }
-    if (coverage->n_unknown)
-        fprintf(out, "%" PRId64 " ways of loading left out: this program knows no such method, loader or driver\n",
-                coverage->n_unknown);
+    if (status == CS_OK) print_faults(out, coverage);
     return status;
 }
 
@@ -106,7 +137,7 @@ static const char *mark_of(const struct cs_coverage *coverage, const struct cs_w
         bool is_here = value[CS_PATH_method] == cell->value[CS_PATH_method] &&
                        value[CS_PATH_backend] == cell->value[CS_PATH_backend] &&
                        value[CS_PATH_driver] == cell->value[CS_PATH_driver];
-        n += is_here ? coverage->paths[p].accepted + coverage->paths[p].refused : 0;
+        n += is_here ? cs_seen_hits(&coverage->paths[p]) : 0;
     }
     snprintf(buffer, size, n ? "%" PRId64 : "**never**", n);
     return buffer;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool is_per_expert(const struct cs_loader *loader) {
-    return strncmp(loader->rows[0].tensor, "{expert}.", 9) == 0;
+    return loader->n_rows && strncmp(loader->rows[0].tensor, "{expert}.", 9) == 0;
 }
 
 /* ---- slices ---- */
@@ -105,14 +105,28 @@ static enum cs_status list_merged(struct cs_listing *list, const struct cs_route
     return CS_OK;
 }
 
+/* Row by row, whole tensors of all experts. */
+static bool has_slices(const struct cs_loader *loader, const struct cs_loader *form) {
+    bool has = !is_per_expert(form) && loader->n_rows == form->n_rows;
+    for (size_t i = 0; has && i < form->n_rows; i++) {
+        const char *whole = form->rows[i].shape;
+        has = strncmp(whole, "E", 1) == 0 && cs_text_equal(whole + strspn(whole, "E "), loader->rows[i].shape);
+    }
+    return has;
+}
+
+bool cs_session_takes_form(const struct cs_loader *loader, const struct cs_loader *form) {
+    if (is_per_expert(loader)) return has_slices(loader, form);
+    return is_per_expert(form) && !loader->is_transposed && !form->is_transposed;
+}
+
 enum cs_status cs_listing_in_other_form(struct cs_listing *list, const struct cs_loader *loader,
                                         const struct cs_loader *form) {
     const struct cs_route_set *form_set;
     CS_TRY(cs_session_routes(list->session, form, NULL, &form_set));
-    bool is_sliced = is_per_expert(loader) && !is_per_expert(form) && loader->n_rows == form->n_rows;
-    bool is_merged = !is_per_expert(loader) && is_per_expert(form) && !loader->is_transposed && !form->is_transposed;
+    bool is_sliced = is_per_expert(loader);
     CS_REQUIRE(
-        is_sliced || is_merged, CS_UNSUPPORTED,
+        cs_session_takes_form(loader, form), CS_UNSUPPORTED,
         "checkpoint %s has the tensors of loader %s, which cannot be sent in the form of %s: use loader = \"%s\"",
         list->checkpoint->label, form->name, loader->name, form->name);
     return is_sliced ? list_slices(list, form, form_set) : list_merged(list, form_set);

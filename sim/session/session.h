@@ -246,6 +246,9 @@ struct cs_scenario {
 const struct cs_method *cs_scenario_method(const struct cs_scenario *scenario);
 const struct cs_backend *cs_scenario_backend(const struct cs_scenario *scenario);
 const struct cs_loader *cs_scenario_loader(const struct cs_scenario *scenario, const char *name);
+/* Whether a checkpoint in the form of `form` can be sent as the tensors of `loader`: slices of whole ones, or whole ones
+ * made of slices. */
+bool cs_session_takes_form(const struct cs_loader *loader, const struct cs_loader *form);
 
 /* Everything that can be wrong with a scenario and is not a matter of types: names that no registry knows, an
  * expectation before a cold start, checkpoints that do not exist … The message starts with "file:line: ". */

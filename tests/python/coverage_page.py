@@ -171,6 +171,8 @@ def look(browser, page, shots):
     browser.type("policy=record_and_fill")
     rows = browser.ask("[...document.querySelectorAll('#never code')].map(c => c.textContent)")
     expect(0 < len(rows) < before and all("policy=record_and_fill" in row for row in rows), "the list of cells never hit can be filtered")
+    unseen = browser.ask("[...document.querySelectorAll('#unseen code')].map(c => c.textContent)")
+    expect(unseen and all(row.startswith("coldstart coverage --hit order=") for row in unseen), f"orders never seen come with their commands: {unseen[:1]}")
     expect(browser.ask("document.querySelector('#gcovr a').getAttribute('href')") == "report/index.html", "gcovr's page is linked")
     expect(browser.ask("document.querySelector('#cards').textContent.includes('since the file before')"), "a trend against the file before")
 

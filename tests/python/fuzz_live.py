@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 60  # seconds until something that must happen counts as missing
+PATIENCE = 300  # seconds until something that must happen counts as missing
 SMALL = ["--strength", "1", "--depth", "1", "--device", "ref", "--quiet"]
 
 

@@ -69,7 +69,7 @@ class Player:
         self.n_run += 1
         return subprocess.run(
             ["bash", "-c", command], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", timeout=240,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", timeout=1200,
         )
 
     def play_console(self, body, _):

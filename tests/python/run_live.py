@@ -15,7 +15,7 @@ import tempfile
 import time
 
 FOREVER = ["--repeat", "1000000"]
-PATIENCE = 60  # seconds until something that must happen counts as missing
+PATIENCE = 300  # seconds until something that must happen counts as missing
 
 
 def wait_until(what, condition):
