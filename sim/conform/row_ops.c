@@ -131,6 +131,7 @@ static const struct row_op {
     {"aiter.shuffle_scale_a16w4",                      NULL,            choose_a16w4_scale, CS_N_DTYPES},
     {"aiter.shuffle_weight",                           "aiter_16x16",   NULL, CS_U8},
     {"aiter.shuffle_weight_a16w4",                     NULL,            choose_a16w4, CS_N_DTYPES},
+    {"deep_gemm._transpose_sf_for_utccp",              "utccp_rows",    NULL, CS_N_DTYPES},
     {"fi.interleave_moe_scales_for_sm90_mixed_gemm",   NULL,            choose_sm90_scale, CS_N_DTYPES},
     {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4",     "sm90_fp4",     NULL, CS_N_DTYPES},
     {"fi.interleave_moe_weights_for_sm90_mixed_gemm.fp4_fp8", "sm90_fp4_fp8", NULL, CS_U16},

@@ -63,6 +63,7 @@ const struct cs_layout cs_layouts[] = {
     {"swap_shuffle16",         0, "",      "2 M/32 8 2 K",              "0", "0 1 3 2 4",           NULL,    "vllm.fp8_block.FLASHINFER_TRTLLM"},
     {"swizzle_128x4",          0, "128 4", "M/128 4 32 K/4 4",          "",  "0 3 2 1 4",           NULL,    "fi.block_scale_interleave"},
     {"transpose",              0, "",      "M K",                       "",  "1 0",                 NULL,    "vllm.pack_fp8_to_int32"},
+    {"utccp_rows",             0, "",      "M/128 4 32 K",              "",  "0 2 1 3",             NULL,    "deep_gemm._transpose_sf_for_utccp"},
 };
 /* clang-format on */
 const size_t cs_n_layouts = CS_COUNT(cs_layouts);
