@@ -108,7 +108,7 @@ static enum cs_status read_poison(const struct cs_golden_case *golden, struct cs
 
 /* What a run leaves to compare. */
 struct trail {
-    struct cs_golden_state started, after[CS_GOLDEN_LOADS], cold[2]; /* cold: of A and B */
+    struct cs_golden_state started, after[CS_GOLDEN_LOADS], cold[3]; /* cold: of A, B and, if the model has it, C */
 };
 
 static enum cs_status find_reference(const struct job *job, const char *against, const struct trail *trail,
@@ -116,11 +116,13 @@ static enum cs_status find_reference(const struct job *job, const char *against,
     *hashes = NULL;
     *reference = cs_text_equal(against, "before") ? &trail->started : &trail->after[0];
     if (cs_text_equal(against, "before") || cs_text_equal(against, "reload1")) return CS_OK;
-    bool is_a = cs_text_equal(against, "coldA");
-    CS_REQUIRE(is_a || cs_text_equal(against, "coldB"), CS_BAD_FILE, "golden file: a step is compared with \"%s\"",
-               against);
-    *reference = &trail->cold[is_a ? 0 : 1];
-    *hashes = json_object_get(job->cold, is_a ? "cold_hash_A" : "cold_hash_B");
+    static const char *const colds[] = {"coldA", "coldB", "coldC"},
+                             *const lists[] = {"cold_hash_A", "cold_hash_B", "cold_hash_C"};
+    size_t i = 0, n = job->model.has_attention ? 3 : 2;
+    while (i < n && !cs_text_equal(against, colds[i])) i++;
+    CS_REQUIRE(i < n, CS_BAD_FILE, "golden file: a step is compared with \"%s\"", against);
+    *reference = &trail->cold[i];
+    *hashes = json_object_get(job->cold, lists[i]);
     return CS_OK;
 }
 
@@ -169,6 +171,8 @@ static enum cs_status compare_state(const struct job *job, const json_t *step, c
     CS_TRY(cs_golden_state_moved_as(moved, false, &trail->started, state));
     CS_TRY(cs_golden_state_moved_as(rebound, true, &trail->started, state));
     CS_TRY(is_tied_as(step, state));
+    CS_TRY(cs_golden_state_has_number(step, "k_scale_float", "_k_scale_float", state));
+    CS_TRY(cs_golden_state_has_number(step, "cold_k_scale_float", "_k_scale_float", reference));
     return cs_golden_state_holds_as(held, &trail->started, state);
 }
 
@@ -235,6 +239,7 @@ static enum cs_status judge_run(struct job *job, const struct cs_golden_sequence
     if (refused != CS_OK) return refused;
     CS_TRY(cold_state(job, zeros, "A", &trail->cold[0]));
     CS_TRY(cold_state(job, zeros, "B", &trail->cold[1]));
+    if (job->model.has_attention) CS_TRY(cold_state(job, zeros, "C", &trail->cold[2]));
     return compare_steps(job, sequence, trail);
 }
 

@@ -25,6 +25,7 @@ struct cs_golden_model {
     bool has_bias;             /* experts have biases */
     bool is_hidden_padded;     /* as DeepEP's high-throughput kernels pad it */
     bool is_tied;              /* lm_head is embed */
+    bool has_attention;        /* layers have KV-cache scales, and checkpoint C has none */
     enum cs_tensor_kind table; /* a buffer of layer 0's norm that no checkpoint has; CS_PARAMETER: none */
 };
 
@@ -117,6 +118,8 @@ struct cs_golden_state {
     struct cs_golden_tensor_state *tensors; /* every parameter and buffer */
     size_t n_held;
     struct cs_golden_tensor_state *held; /* every path to a tensor from quant configs and kernel objects */
+    size_t n_numbers;
+    struct cs_golden_tensor_state *numbers; /* Python floats that attention layers keep */
 };
 
 /* Of the server's rank. */
@@ -124,6 +127,9 @@ enum cs_status cs_golden_state_read(struct cs_arena *arena, struct cs_golden_ser
                                     struct cs_golden_state *state);
 const struct cs_golden_tensor_state *cs_golden_state_find(const struct cs_golden_state *state, const char *name);
 
+/* The Python float of layer 0's attention under this name is the one that `step` has under `key`, if it has any. */
+enum cs_status cs_golden_state_has_number(const json_t *step, const char *key, const char *name,
+                                          const struct cs_golden_state *state);
 /* Exactly the tensors of `list` differ between the two, and as the list says. `hashes` may be NULL: what tensors that
  * are not listed must hash to. */
 enum cs_status cs_golden_state_differs_as(const json_t *list, const json_t *hashes,

@@ -140,6 +140,7 @@ enum cs_status cs_golden_model_find(const json_t *scenarios, const json_t *row, 
                model->kind->method, model->backend);
     learn_layer(scenarios, id, length, model);
     model->is_tied = is_same_model(id, length, "tied");
+    model->has_attention = is_same_model(id, length, "kv_scales");
     if (is_same_model(id, length, "unloaded_buffer"))
         model->table = strstr(id, "/nonpersistent") ? CS_BUFFER : CS_PERSISTENT_BUFFER;
     return CS_OK;
@@ -199,7 +200,10 @@ enum cs_status cs_golden_checkpoint_names(struct cs_arena *arena, const struct c
                                           const char *const **names) {
     struct names list = {.arena = arena};
     CS_TRY(add_name(&list, "embed.weight"));
+    static const char *const scales[] = {"attn.k_scale", "attn.v_scale"};
     for (int64_t layer = 0; layer < model->layers; layer++) CS_TRY(add_layer(&list, model, layer));
+    for (int64_t layer = 0; model->has_attention && layer < model->layers; layer++)
+        CS_TRY(add_in_layer(&list, layer, scales, CS_COUNT(scales)));
     *n = list.n;
     *names = list.items;
     return CS_OK;

@@ -10,6 +10,9 @@ static const struct cs_golden_sequence sequences[] = {
      2,
      {{.checkpoint = "B", .change = CS_GOLDEN_HALF}, {.label = "abortB_then_reloadA", .checkpoint = "A"}}},
     {"duplicate", 1, {{.label = "reloadB_duplicate", .checkpoint = "B", .change = CS_GOLDEN_DUPLICATE}}},
+    {"kv_scales/aa",
+     2,
+     {{.label = "reloadB", .checkpoint = "B"}, {.label = "reloadC_without_scales", .checkpoint = "C"}}},
     {"kernel_format", 1, {{.label = "copyB", .checkpoint = "B", .driver = "kernel_format"}}},
     {"nonpersistent", 1, {{.label = "reloadA", .checkpoint = "A"}}}, /* unloaded_buffer */
     {"one_tensor", 1, {{.label = "reload_one_tensor", .checkpoint = "B", .change = CS_GOLDEN_ONE}}},
@@ -33,6 +36,8 @@ bool cs_golden_id_is(const char *id, const char *sequence) {
 }
 
 const struct cs_golden_sequence *cs_golden_sequence_find(const char *id) {
+    for (size_t i = 0; i < CS_COUNT(sequences); i++) /* of one model first, then of any */
+        if (cs_text_equal(id, sequences[i].name)) return &sequences[i];
     for (size_t i = 0; i < CS_COUNT(sequences); i++)
         if (cs_golden_id_is(id, sequences[i].name)) return &sequences[i];
     return NULL;

@@ -23,10 +23,11 @@ static const struct cs_template_tensor head[] = {
      .init = CS_INIT_EMPTY,
      .tied = "embed.weight"},
 };
-enum { NORM = 1, HEAD = 4 }; /* places of them here */
+enum { NORM = 1, ATTENTION, ROUTER, EXPERTS, HEAD }; /* places of them here */
 static const struct cs_module_template modules[] = {
     {.name = "embed", .n_tensors = CS_COUNT(embed), .tensors = embed},
     {.name = "layers.{layer}.norm", .n_tensors = CS_COUNT(norm) - 1, .tensors = norm},
+    {.name = "layers.{layer}.attn", .is_attention = true},
     {.name = "layers.{layer}.mlp.router", .n_tensors = CS_COUNT(router), .tensors = router},
     {.name = "layers.{layer}.mlp.experts.routed_experts",
      .is_routed_experts = true,
@@ -46,20 +47,28 @@ static enum cs_status describe_modules(struct cs_golden_server *server, struct c
     if (server->model->table != CS_PARAMETER) own[NORM].n_tensors = CS_COUNT(norm);
     config->n_templates = server->model->is_tied ? CS_COUNT(modules) : HEAD;
     config->templates = own;
+    if (server->model->has_attention) return CS_OK;
+    memmove(own + ATTENTION, own + ROUTER, (CS_COUNT(modules) - ROUTER) * sizeof *own);
+    config->n_templates--;
     return CS_OK;
 }
 
 static enum cs_status describe_checkpoints(struct cs_golden_server *server) {
-    struct cs_checkpoint_config *checkpoints = CS_NEW_ARRAY(&server->arena, struct cs_checkpoint_config, 2);
+    static const struct cs_checkpoint_config known[] = {
+        {.name = "A", .kind = CS_CHECKPOINT_PATTERN, .version = 0, .kv_scales = {0.5f, 0.25f}},
+        {.name = "B", .kind = CS_CHECKPOINT_PATTERN, .version = 1, .kv_scales = {2.0f, 4.0f}},
+        {.name = "C", .kind = CS_CHECKPOINT_PATTERN, .version = 0}, /* the numbers of A, without scales */
+    };
+    enum { C = 2 };
+    struct cs_checkpoint_config *checkpoints =
+        CS_NEW_ARRAY(&server->arena, struct cs_checkpoint_config, CS_COUNT(known));
     CS_REQUIRE(checkpoints, CS_NO_MEMORY, "no memory for a model");
     CS_TRY(cs_golden_checkpoint_names(&server->arena, server->model, &server->n_names, &server->names));
-    for (unsigned version = 0; version < 2; version++)
-        checkpoints[version] = (struct cs_checkpoint_config){.name = version ? "B" : "A",
-                                                             .kind = CS_CHECKPOINT_PATTERN,
-                                                             .version = version,
-                                                             .n_names = server->n_names,
-                                                             .names = server->names};
-    server->scenario.n_checkpoints = 2;
+    memcpy(checkpoints, known, sizeof known);
+    for (size_t i = 0; i < CS_COUNT(known); i++)
+        checkpoints[i].n_names = server->n_names, checkpoints[i].names = server->names;
+    if (server->model->has_attention) checkpoints[C].n_names -= 2 * (size_t)server->model->layers; /* the last ones */
+    server->scenario.n_checkpoints = server->model->has_attention ? CS_COUNT(known) : C;
     server->scenario.checkpoints = checkpoints;
     return CS_OK;
 }

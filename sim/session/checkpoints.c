@@ -33,11 +33,21 @@ static enum cs_status convert_pattern(struct cs_session *session, const struct c
     return CS_OK;
 }
 
+static struct cs_content scale_content(float scale) {
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    return (struct cs_content){.kind = CS_CONTENT_VALUE, .as = CS_F32, .key = bits};
+}
+
 static enum cs_status add_pattern(struct cs_session *session, const struct cs_checkpoint_config *config,
                                   const struct cs_route *route, struct cs_checkpoint *checkpoint) {
     bool is_converted = route->as == CS_E4M3 || route->as == CS_F32;
-    const struct cs_content content =
+    struct cs_content content =
         cs_checkpoint_pattern_content(route->tensor, is_converted ? CS_BF16 : route->as, config->version);
+    if (route->is_optional) {
+        content = scale_content(config->kv_scales[cs_text_equal(route->param, "v_scale")]);
+        is_converted = false;
+    }
     const struct cs_content zero = {.kind = CS_CONTENT_ZERO, .as = route->dtype};
     CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape,
                              is_converted ? &zero : &content));
@@ -56,8 +66,6 @@ static enum cs_status make_pattern(struct cs_session *session, const struct cs_c
         CS_TRY(add_pattern(session, config, &set->routes.items[i], checkpoint));
     return CS_OK;
 }
-
-enum { HALF = 0x3F000000 }; /* 0.5 */
 
 /* Whose contents a tensor has: its own, or those of the slot that it must agree with others about. */
 static const char *content_name(struct cs_session *session, const struct cs_route *route) {
@@ -78,8 +86,7 @@ static enum cs_status make_synthetic(struct cs_session *session, const struct cs
         const char *name = content_name(session, route);
         CS_REQUIRE(name, CS_NO_MEMORY, "out of memory for the contents of checkpoint %s", config->name);
         struct cs_content content = cs_checkpoint_hash_content(session->config.seed, name, route->as);
-        if (route->is_optional) /* a scale is positive */
-            content = (struct cs_content){.kind = CS_CONTENT_VALUE, .as = CS_F32, .key = HALF};
+        if (route->is_optional) content = scale_content(0.5f); /* a scale is positive */
         CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &content));
     }
     return CS_OK;

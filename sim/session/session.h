@@ -172,6 +172,7 @@ struct cs_checkpoint_config {
     bool leaves_out_optional; /* has no tensors that a model may do without: KV-cache scales */
     size_t n_names;           /* PATTERN: its tensors in this order; 0: in the loader's */
     const char *const *names;
+    float kv_scales[2]; /* PATTERN: of attention layers, k and v */
 };
 
 /* What a scenario's file lets a command line change. Values are written as `--set` takes them. */
