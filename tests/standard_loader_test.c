@@ -351,6 +351,23 @@ static void a_refined_grid_repeats_scales(void **state) {
     bare_close(&layer.bare);
 }
 
+/* H 6 is a block and a half: its second scale stands for one column of the finer grid, or one row. As released it does not fit. */
+static void a_refined_grid_ends_where_the_sizes_end(void **state) {
+    (void)state;
+    struct cs_sizes sizes = {.experts_global = 1, .experts = 1, .hidden_u = 6, .hidden = 6, .intermediate_full = 12, .intermediate_u = 6, .intermediate = 6, .tp = 2,
+                             .block = {4, 4}, .refine = {2, 2}};
+    struct layer layer;
+    layer_open(&layer, "fp8_block", "per_expert_fp8_block", 1, sizes);
+    assert_int_equal(SEND(&layer, "{expert}.gate_proj.weight_scale_inv", 0, 1, 3, 2), CS_BAD_SHAPE);
+    layer.bare.rank.defects = CS_DEFECT_BIT(CS_DEFECT_PARTIAL_BLOCK_REFINED); /* a standing one: off */
+    assert_ok(SEND(&layer, "{expert}.gate_proj.weight_scale_inv", 0, 1, 3, 2));
+    assert_ok(SEND(&layer, "{expert}.up_proj.weight_scale_inv", 0, 11, 3, 2));
+    EXPECT(&layer, "w13_weight_scale_inv", 3, 3, 4, 5, 5, 6, 5, 5, 6, 13, 13, 14, 15, 15, 16, 15, 15, 16);
+    assert_ok(SEND(&layer, "{expert}.down_proj.weight_scale_inv", 0, 1, 2, 3));
+    EXPECT(&layer, "w2_weight_scale_inv", 2, 3, 3, 2, 3, 3, 5, 6, 6);
+    bare_close(&layer.bare);
+}
+
 /* Blocks of 2, I_full 6 over 4 ranks: one block for each of three; rank 3 has nothing. */
 static void ranks_take_whole_blocks(void **state) {
     (void)state;
@@ -424,6 +441,7 @@ int main(void) {
         cmocka_unit_test(redundant_experts_of_a_fused_tensor),
         cmocka_unit_test(a_transposed_fused_tensor_is_turned),
         cmocka_unit_test(a_refined_grid_repeats_scales),
+        cmocka_unit_test(a_refined_grid_ends_where_the_sizes_end),
         cmocka_unit_test(ranks_take_whole_blocks),
         cmocka_unit_test(a_plain_copy_takes_no_padding_and_counts_nothing),
         cmocka_unit_test(a_patch_leaves_what_is_nan_but_not_a_number_of_its_own),

@@ -121,13 +121,17 @@ static enum cs_status host(struct cs_module *module, const struct cs_tensor_spec
     return CS_OK;
 }
 
+static enum cs_status host_all(struct cs_module *module) {
+    bool is_hosted = !module->hosted->is_touched && !cs_rank_has_defect(module->rank, CS_DEFECT_NO_HOSTING);
+    for (size_t i = 0; is_hosted && i < module->spec->n_tensors; i++) CS_TRY(host(module, &module->spec->tensors[i]));
+    module->hosted->is_touched = true;
+    return CS_OK;
+}
+
 static enum cs_status load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
-    struct cs_module *module = call->module;
-    struct cs_hosted *hosted = module->hosted;
-    CS_TRY(cs_module_register_late(module));
-    if (!hosted->is_touched && !cs_rank_has_defect(rank, CS_DEFECT_NO_HOSTING))
-        for (size_t i = 0; i < module->spec->n_tensors; i++) CS_TRY(host(module, &module->spec->tensors[i]));
-    hosted->is_touched = true;
+    (void)rank;
+    CS_TRY(cs_module_register_late(call->module));
+    CS_TRY(host_all(call->module));
     CS_TRY(cs_find_param(call, param, NULL));
     return cs_load(call);
 }
@@ -192,6 +196,7 @@ static void drop_new_names(struct cs_module *module) {
 
 static enum cs_status finish_module(struct cs_module *module) {
     struct cs_hosted *hosted = module->hosted;
+    if (!hosted->is_touched && cs_forgets_scales(module)) CS_TRY(host_all(module));
     if (hosted->is_touched) CS_TRY(cs_process(module));
     for (size_t i = 0; i < hosted->n_places; i++) CS_TRY(clone_overlapping(module, &hosted->places[i]));
     for (size_t i = 0; i < hosted->n_places; i++) CS_TRY(put_back(module, &hosted->places[i]));

@@ -56,6 +56,11 @@ enum cs_status cs_find_param(struct cs_load_call *call, const char *name, struct
     return CS_OK;
 }
 
+bool cs_forgets_scales(const struct cs_module *module) {
+    return module->spec->is_attention && module->lacks_optional &&
+           !cs_rank_has_defect(module->rank, CS_DEFECT_KV_SCALES_KEPT);
+}
+
 enum cs_status cs_process(struct cs_module *module) {
     const struct cs_rank *rank = module->rank;
     cs_load_probe(rank->log, CS_LOAD_PROBE_post_load);

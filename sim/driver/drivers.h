@@ -16,6 +16,8 @@ void cs_drivers_mark_roots(const struct cs_rank *rank);
 void cs_hosted_mark_roots(const struct cs_rank *rank);
 /* What the model hands to its loader: sets call->param to the object that `name` means now. `slot` may be NULL. */
 enum cs_status cs_find_param(struct cs_load_call *call, const char *name, struct cs_slot **slot);
+/* Whether an attention module that got nothing must forget the scales that it has: the checkpoint has none (F8). */
+bool cs_forgets_scales(const struct cs_module *module);
 /* Fill, then post-load: whoever runs post-load fills first (R2.4). */
 enum cs_status cs_process(struct cs_module *module);
 

@@ -120,9 +120,10 @@ enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call
 
 /* ---- FINALIZE ---- */
 
-/* What was not loaded is not touched: scales of the checkpoint before stay when this one has none (found: F8). */
+/* What was not loaded is not touched: as released, scales of the checkpoint before stay when this one has none (found:
+ * F8). */
 static enum cs_status process_attention(struct cs_module *module) {
-    if (module->layerwise->counted == 0) return cs_layer_place(module);
+    if (module->layerwise->counted == 0 && !cs_forgets_scales(module)) return cs_layer_place(module);
     CS_TRY(cs_layer_recreate(module));
     CS_TRY(replay(module));
     CS_TRY(cs_process(module));

@@ -58,24 +58,27 @@ static enum cs_status load_whole_blocks(struct cs_load_call *call, struct cs_vie
 
 /* ---- a finer grid: every scale of the checkpoint stands for several ---- */
 
-/* One run of equal scales along the split dimension: `n` of the parameter, all from the checkpoint's `index`. */
+/* One run of equal scales along the split dimension: `n` of the parameter, all from the checkpoint's `index`. Across:
+ * `scales` of the checkpoint from `first` on, each `factor` times, with nothing between the repetitions. */
 struct run {
     int64_t at, n, index;
+    int64_t first, scales, factor, across; /* across: where they go */
 };
 
-/* Across the other dimension the scales are [C, factor], with nothing between the repetitions. */
-static enum cs_status copy_run(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source,
-                               const struct run *run) {
+static enum cs_status copy_piece(struct cs_load_call *call, const struct cs_load_part *part,
+                                 const struct cs_view *source, const struct run *run) {
     int dim = call->row->shard_dim + 1, other = 3 - dim;
-    int64_t factor = call->module->rank->spec->sizes.refine[other - 1], n = source->shape[other];
+    int64_t factor = run->factor, n = run->scales;
     struct cs_load_part piece = *part;
+    if (n == 0) return CS_OK;
     if (dim == 1)
-        piece.row += run->at, piece.rows = run->n, piece.columns = n * factor;
+        piece.row += run->at, piece.rows = run->n, piece.column += run->across, piece.columns = n * factor;
     else
-        piece.column += run->at, piece.columns = run->n, piece.rows = n * factor;
+        piece.column += run->at, piece.columns = run->n, piece.row += run->across, piece.rows = n * factor;
     struct cs_view to, from = *source;
     CS_TRY(cs_load_part_view(call, &piece, &to));
     CS_TRY(cs_view_narrow(&from, dim, run->index, 1));
+    CS_TRY(cs_view_narrow(&from, other, run->first, n));
     const int64_t shape[] = {run->n, n, factor};
     const int64_t to_stride[] = {to.stride[dim], to.stride[other] * factor, to.stride[other]},
                   from_stride[] = {0, from.stride[other], 0};
@@ -85,12 +88,33 @@ static enum cs_status copy_run(struct cs_load_call *call, const struct cs_load_p
     return cs_load_copy(call, &to, &from);
 }
 
+/* `extent`: of the parameter across. The last scale of the checkpoint may stand for fewer than the others. */
+static enum cs_status copy_run(struct cs_load_call *call, const struct cs_load_part *part, const struct cs_view *source,
+                               struct run run, int64_t extent) {
+    int other = 2 - call->row->shard_dim;
+    int64_t factor = call->module->rank->spec->sizes.refine[other - 1], whole = extent / factor;
+    run.first = run.across = 0, run.scales = whole, run.factor = factor;
+    CS_TRY(copy_piece(call, part, source, &run));
+    run.first = whole, run.across = whole * factor, run.factor = extent % factor, run.scales = run.factor > 0;
+    return copy_piece(call, part, source, &run);
+}
+
+/* What the sizes have of the finer grid, `dim` 0 or 1: as released, whole blocks of the checkpoint's (found: F20). */
+static int64_t refined_extent(const struct cs_load_call *call, const struct cs_view *source, int dim) {
+    const struct cs_sizes *sizes = &call->module->rank->spec->sizes;
+    int64_t whole = source->shape[dim + 1] * sizes->refine[dim], block = sizes->block[dim] / sizes->refine[dim],
+            size = dim == call->row->shard_dim ? sizes->intermediate_full : sizes->hidden_u,
+            extent = (size + block - 1) / block;
+    bool is_partial = extent < whole && !cs_rank_has_defect(call->module->rank, CS_DEFECT_PARTIAL_BLOCK_REFINED);
+    return is_partial ? extent : whole;
+}
+
 static enum cs_status load_refined(struct cs_load_call *call, const struct cs_view *source) {
     const struct cs_rank_spec *rank = call->module->rank->spec;
     struct cs_load_part part = cs_load_part_of(call, call->expert, call->row->shard);
     int dim = call->row->shard_dim + 1;
     const int64_t *refine = rank->sizes.refine;
-    int64_t shape[] = {source->shape[1] * refine[0], source->shape[2] * refine[1]}, factor = refine[dim - 1];
+    int64_t shape[] = {refined_extent(call, source, 0), refined_extent(call, source, 1)}, factor = refine[dim - 1];
     int64_t per = shape[dim - 1] / rank->sizes.tp, start = per * rank->tp_rank;
     shape[dim - 1] = per;
     CS_TRY(cs_load_check_part(call, &part, shape));
@@ -98,7 +122,7 @@ static enum cs_status load_refined(struct cs_load_call *call, const struct cs_vi
         run.index = (start + run.at) / factor;
         int64_t left = factor - (start + run.at) % factor;
         run.n = left < per - run.at ? left : per - run.at;
-        CS_TRY(copy_run(call, &part, source, &run));
+        CS_TRY(copy_run(call, &part, source, run, shape[2 - dim]));
     }
     return cs_load_narrow_part(call, &part, shape);
 }

@@ -230,6 +230,7 @@ struct cs_module {
     int64_t n_calls, n_expected_calls; /* of the current load */
     int64_t n_wanted_calls;            /* of a load that sends everything, in this loader's form */
     bool has_biases;                   /* that load sends some */
+    bool lacks_optional;               /* the load's checkpoint has none of the tensors that it may do without */
     bool is_processed;                 /* post-load ran for the current load */
     struct cs_layerwise *layerwise;    /* each driver's own state of this module, or NULL */
     struct cs_hosted *hosted;

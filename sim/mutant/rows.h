@@ -33,6 +33,7 @@
     X(FUSED_EXPERT_IDS, "fused_expert_ids", OFF, "T", "F15", "undetermined", "fused 3-D checkpoints leave redundant experts unwritten") \
     X(GATE_UP_SWAPPED, "gate_up_swapped", OFF, "L1", "vllm#42821; skyrl#1680", "reference", "gate and up change places") \
     X(GATED_END_PAD, "gated_end_pad", OFF, "P8", "vllm#48624; vllm#55649; sglang#30888", "reference", "gated halves are padded at the end of the pair, so that up begins too early") \
+    X(KV_SCALES_KEPT, "kv_scales_kept", STANDING, "R6", "F8", "bytes", "a checkpoint without KV-cache scales leaves those of the one before, where a cold start has 1") \
     X(LAST_CALL_DROPPED, "last_call_dropped", OFF, "L6", "vllm#44814", "bytes", "the last buffered call of a layer is not replayed") \
     X(LAST_EXPERT_UNMARKED, "last_expert_unmarked", OFF, "P1", "", "bytes", "padding is recorded for every expert but the last") \
     X(LATE_CALLS_ARE_RAW, "late_calls_are_raw", STANDING, "L1", "F4", "bytes", "a call that comes after its layer was processed is written into kernel layout") \
@@ -50,6 +51,7 @@
     X(NO_POST_LOAD, "no_post_load", OFF, "L3", "", "bytes", "a reload runs no post-load") \
     X(OVER_COUNTED, "over_counted", STANDING, "L6", "F10; F11", "bytes", "elements that two calls write count twice: the layer is processed before it is complete") \
     X(OVERLAP_NOT_CLONED, "overlap_not_cloned", OFF, "S9", "", "bytes", "a result that overlaps its place is put back without a clone") \
+    X(PARTIAL_BLOCK_REFINED, "partial_block_refined", STANDING, "P9", "F20", "refusal", "a last block of scales that is not full becomes as many of the finer grid as a full one, which do not fit") \
     X(PARTIAL_BLOCK_REFUSED, "partial_block_refused", OFF, "P9", "vllm#39046; vllm#44763; vllm#54178; ROCm/ATOM#442", "refusal", "a rank's share that is not whole blocks of scales cannot be loaded") \
     X(PARTIAL_BLOCK_SCALE_LOST, "partial_block_scale_lost", STANDING, "P9", "F16; trtllm#6722", "reference", "weights are split by elements, scales by whole blocks: a rank's last scale is lost") \
     X(PENDING_CALLS_SURVIVE, "pending_calls_survive", STANDING, "X", "F5", "bytes", "calls of an aborted reload are replayed before the next one's") \
@@ -57,6 +59,7 @@
     X(PLAIN_MARKED, "plain_marked", OFF, "P7", "", "values", "padding of a plain tensor is taken for the parameter's of the same name (R2.5)") \
     X(POST_LOAD_TWICE, "post_load_twice", OFF, "L4", "sglang#28963; vllm#48284", "bytes", "a reload runs post-load twice") \
     X(PUT_BACK_SKIPPED, "put_back_skipped", OFF, "S8", "", "address", "a direct reload leaves its results where post-load made them") \
+    X(RAW_INTO_KERNEL_LAYOUT, "raw_into_kernel_layout", STANDING, "L1", "F24; nemo-rl#3296", "bytes", "loaders that run without a reload around them write the checkpoint's layout into the kernel's, before post-load") \
     X(RECORDS_KEPT, "records_kept", OFF, "P5", "", "bytes", "records of earlier loads stay beside those of the latest (R2.3)") \
     X(REPLICATED_IS_SHARDED, "replicated_is_sharded", OFF, "T", "vllm#48025", "refusal", "a parameter that every rank has whole is narrowed by the rank on the second load") \
     X(ROWS_UNMARKED, "rows_unmarked", OFF, "P7", "", "bytes", "loaders record the columns that they narrow away, and no rows") \

@@ -177,6 +177,19 @@ static void want_calls(struct cs_rank *rank, const struct cs_route_set *set) {
             rank->modules[set->routes.items[i].module].n_wanted_calls++;
 }
 
+/* Whatever part of the checkpoint is sent. */
+static void note_absent(struct cs_rank *rank, const struct cs_route_set *set, const struct cs_checkpoint *checkpoint) {
+    for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].lacks_optional = false;
+    size_t n = checkpoint && set ? set->routes.n : 0;
+    for (size_t i = 0; i < n; i++)
+        if (set->routes.items[i].is_optional) rank->modules[set->routes.items[i].module].lacks_optional = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct cs_route *route = &set->routes.items[i];
+        if (route->is_optional && cs_checkpoint_find(checkpoint, route->tensor))
+            rank->modules[route->module].lacks_optional = false;
+    }
+}
+
 static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrivals) {
     want_calls(rank, arrivals->set);
     for (size_t m = 0; m < rank->n_modules; m++) rank->modules[m].n_calls = rank->modules[m].n_expected_calls = 0;
@@ -217,6 +230,7 @@ static enum cs_status run_rank(struct flow *flow) {
     CS_TRY(cs_transport_open(&flow->transport));
     CS_TRY(flow->driver->begin(rank));
     expect_calls(rank, flow->arrivals);
+    note_absent(rank, flow->arrivals->set, cs_session_checkpoint(flow->session, flow->op->checkpoint));
     size_t n_told = 0;
     if (flow->driver->takes == CS_TAKES_KERNEL_TENSORS)
         CS_TRY(cs_session_copy_finished(flow->session, flow->op, rank));
