@@ -375,6 +375,33 @@ static void a_folder_that_cannot_be_listed_is_refused(void **state) {
     assert_int_equal(chmod(folder, 0755), 0);
 }
 
+/* One element of one tensor: 2.5 is 0x4020 in bf16. Of e2m1, two in a byte, 6 is 7. */
+static void a_copy_may_differ_in_one_element(void **state) {
+    (void)state;
+    struct cs_checkpoint original, copy, bad;
+    const struct cs_content ones = {.kind = CS_CONTENT_VALUE, .as = CS_BF16, .key = 0x3F80}, nibbles = {.kind = CS_CONTENT_ZERO, .as = CS_E2M1};
+    cs_checkpoint_init(&original, "A");
+    assert_int_equal(cs_checkpoint_add(&original, "w", CS_BF16, 2, (const int64_t[]){2, 3}, &ones), CS_OK);
+    assert_int_equal(cs_checkpoint_add(&original, "n", CS_E2M1, 1, (const int64_t[]){4}, &nibbles), CS_OK);
+    struct cs_arena arena = {0};
+    unsigned char *bytes;
+    assert_int_equal(cs_checkpoint_patch(&copy, "B", &original, "w", (const int64_t[]){1, 0}, 2.5), CS_OK);
+    assert_int_equal(cs_checkpoint_bytes(&copy, cs_checkpoint_find(&copy, "w"), &arena, &bytes), CS_OK);
+    const uint16_t expected[] = {0x3F80, 0x3F80, 0x3F80, 0x4020, 0x3F80, 0x3F80};
+    assert_memory_equal(bytes, expected, sizeof expected);
+    assert_int_equal(cs_checkpoint_bytes(&copy, cs_checkpoint_find(&copy, "n"), &arena, &bytes), CS_OK);
+    assert_memory_equal(bytes, "\0\0", 2);
+    cs_checkpoint_close(&copy);
+    assert_int_equal(cs_checkpoint_patch(&copy, "B", &original, "n", (const int64_t[]){3}, 6), CS_OK);
+    assert_int_equal(cs_checkpoint_bytes(&copy, cs_checkpoint_find(&copy, "n"), &arena, &bytes), CS_OK);
+    assert_memory_equal(bytes, "\0\x70", 2);
+    cs_checkpoint_close(&copy);
+    assert_int_equal(cs_checkpoint_patch(&bad, "B", &original, "x", (const int64_t[]){0}, 1), CS_BAD_VALUE);
+    assert_int_equal(cs_checkpoint_patch(&bad, "B", &original, "w", (const int64_t[]){0, 3}, 1), CS_BAD_INDEX);
+    cs_arena_release(&arena);
+    cs_checkpoint_close(&original);
+}
+
 #define WITH_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_test_folder, remove_test_folder)
 
 int main(void) {
@@ -388,6 +415,7 @@ int main(void) {
         WITH_FOLDER(file_versions_differ_everywhere),
         WITH_FOLDER(a_file_version_flips_the_low_byte),
         cmocka_unit_test(only_originals_have_versions_1_to_7),
+        cmocka_unit_test(a_copy_may_differ_in_one_element),
         WITH_FOLDER(a_folder_is_read_shard_after_shard),
         WITH_FOLDER(index_and_shards_must_agree),
         WITH_FOLDER(a_tensor_in_two_shards_is_refused),

@@ -65,6 +65,14 @@ struct cs_content cs_checkpoint_pattern_content(const char *name, enum cs_dtype 
 enum cs_status cs_checkpoint_perturb(struct cs_checkpoint *copy, const char *label,
                                      const struct cs_checkpoint *original, unsigned version, uint64_t seed);
 
+/* Makes `copy` the same as `original`, which must outlive it, but for the element `at` of `tensor`, which becomes
+ * `number`; NULL: nothing does. CS_BAD_VALUE, CS_BAD_INDEX: there is none. A failure leaves nothing to close. */
+enum cs_status cs_checkpoint_patch(struct cs_checkpoint *copy, const char *label, const struct cs_checkpoint *original,
+                                   const char *tensor, const int64_t *at, double number);
+/* The entry's bytes, packed row-major, in memory of `arena`. */
+enum cs_status cs_checkpoint_bytes(const struct cs_checkpoint *checkpoint, const struct cs_checkpoint_entry *entry,
+                                   struct cs_arena *arena, unsigned char **bytes);
+
 /* NULL when there is no such entry. */
 const struct cs_checkpoint_entry *cs_checkpoint_find(const struct cs_checkpoint *checkpoint, const char *name);
 

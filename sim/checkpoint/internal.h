@@ -48,6 +48,9 @@ enum cs_status cs_tensor_bits(enum cs_dtype dtype, int ndim, const int64_t *shap
 /* Appends a copy of `entry`, its name included, whose name must be new. */
 enum cs_status cs_checkpoint_append(struct cs_checkpoint *checkpoint, const struct cs_checkpoint_entry *entry);
 
+/* What a perturbed copy does to bytes of a file (perturb.c). */
+void cs_flip_low_bytes(unsigned char *bytes, size_t size, enum cs_dtype dtype, unsigned version);
+
 /* CS_BAD_FILE: what a failed write, rename or the like says; `error` is its errno. */
 enum cs_status cs_cannot_write(const char *path, int error);
 

@@ -65,7 +65,7 @@ enum cs_status cs_checkpoint_perturb(struct cs_checkpoint *copy, const char *lab
 /* ---- sources ---- */
 
 /* Little-endian: the low byte of an element comes first. Two e2m1 share a byte, so both nibbles change. */
-static void flip_low_bytes(unsigned char *bytes, size_t size, enum cs_dtype dtype, unsigned version) {
+void cs_flip_low_bytes(unsigned char *bytes, size_t size, enum cs_dtype dtype, unsigned version) {
     int bits = cs_dtype_bits(dtype);
     size_t width = bits < 8 ? 1 : (size_t)bits / 8;
     unsigned char mask = (unsigned char)(bits < 8 ? version * 0x11u : version);
@@ -78,7 +78,7 @@ static enum cs_status allocate_flipped(const struct cs_checkpoint *checkpoint, c
     CS_REQUIRE(bytes, CS_NO_MEMORY, "checkpoint \"%s\": no memory for %zu bytes of tensor \"%s\"", checkpoint->label,
                entry->bytes, entry->name);
     memcpy(bytes, entry->mapped, entry->bytes);
-    flip_low_bytes(bytes, entry->bytes, entry->dtype, checkpoint->version);
+    cs_flip_low_bytes(bytes, entry->bytes, entry->dtype, checkpoint->version);
     enum cs_status status =
         cs_allocate_kind(allocator, CS_STORAGE_HOST, entry->bytes, NULL, bytes, entry->name, storage);
     if (status == CS_OK)

@@ -54,6 +54,7 @@
     X(PARTIAL_BLOCK_REFINED, "partial_block_refined", STANDING, "P9", "F20", "refusal", "a last block of scales that is not full becomes as many of the finer grid as a full one, which do not fit") \
     X(PARTIAL_BLOCK_REFUSED, "partial_block_refused", OFF, "P9", "vllm#39046; vllm#44763; vllm#54178; ROCm/ATOM#442", "refusal", "a rank's share that is not whole blocks of scales cannot be loaded") \
     X(PARTIAL_BLOCK_SCALE_LOST, "partial_block_scale_lost", STANDING, "P9", "F16; trtllm#6722", "reference", "weights are split by elements, scales by whole blocks: a rank's last scale is lost") \
+    X(PATCH_WRITES_NUMBERS, "patch_writes_numbers", STANDING, "P6", "F21", "bytes", "a sparse patch does not know of numbers that are assigned by index: an empty one writes NaN") \
     X(PENDING_CALLS_SURVIVE, "pending_calls_survive", STANDING, "X", "F5", "bytes", "calls of an aborted reload are replayed before the next one's") \
     X(PERSISTENT_BUFFERS_OVERWRITTEN, "persistent_buffers_overwritten", STANDING, "R1", "F7", "bytes", "a persistent buffer that nobody loads is overwritten with garbage") \
     X(PLAIN_MARKED, "plain_marked", OFF, "P7", "", "values", "padding of a plain tensor is taken for the parameter's of the same name (R2.5)") \

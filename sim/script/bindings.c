@@ -51,6 +51,8 @@ const struct cs_binding cs_bindings[] = {
     {"cs.pad", cs_script_pad, NULL, {{"param", "string"}, {"rows", "integer"}, {"columns", "integer"}, {"number?", "number"}, {"parts?", "\"whole\"|\"halves\""}}, "cs.Step",
      "rows and columns, its second and third dimension, rounded up to these multiples, filled with a number or 0; \"halves\": "
      "gate and up apart, where there are both"},
+    {"cs.patched", cs_script_patched, NULL, {{"checkpoint", "string"}, {"tensor", "string"}, {"at", "integer|integer[]"}, {"number", "number"}}, "cs.Checkpoint",
+     "a copy of the checkpoint of that name, in which one element of one tensor is another number"},
     {"cs.pattern", cs_script_pattern, NULL, {{"version", "integer"}}, "cs.Checkpoint",
      "the numbers of the captured reloads in `tests/golden`"},
     {"cs.perturbed", cs_script_perturbed, NULL, {{"checkpoint", "string"}, {"version?", "integer"}}, "cs.Checkpoint",

@@ -49,6 +49,23 @@ int cs_script_perturbed(lua_State *L) {
     return 1;
 }
 
+int cs_script_patched(lua_State *L) {
+    struct cs_value original = cs_value_argument(L, 1, "cs.patched.checkpoint"),
+                    tensor = cs_value_argument(L, 2, "cs.patched.tensor"),
+                    at = cs_value_argument(L, 3, "cs.patched.at"),
+                    number = cs_value_argument(L, 4, "cs.patched.number");
+    cs_value_last_argument(L, 4, "cs.patched");
+    lua_settop(L, 4);
+    CONFIG *config = push_config(L, CS_CHECKPOINT_SYNTHETIC);
+    struct cs_extents extents = {0};
+    config->patches = cs_value_text(&original);
+    config->patched = cs_value_text(&tensor);
+    cs_value_extents(&at, &extents);
+    for (int d = 0; d < CS_NDIM; d++) config->patched_at[d] = extents.items[d];
+    config->patched_number = cs_value_number(&number);
+    return 1;
+}
+
 /* Relative to the scenario's file, whichever file calls. */
 int cs_script_folder_checkpoint(lua_State *L) {
     struct cs_value argument = cs_value_argument(L, 1, "cs.folder");
@@ -127,7 +144,10 @@ void cs_checkpoints_complete(const struct cs_value *value, struct cs_scenario *s
     for (size_t i = 0; !scenario->model.is_toy && i < scenario->n_ops; i++)
         if (scenario->ops[i].checkpoint) declare(&list, scenario->ops[i].checkpoint);
     for (size_t i = 0; i < scenario->n_checkpoints; i++)
-        if (list.items[i].perturbs) declare(&list, list.items[i].perturbs);
+        for (int k = 0; k < 2; k++) {
+            const char *original = k ? list.items[i].patches : list.items[i].perturbs;
+            if (original) declare(&list, original);
+        }
     qsort(list.items, list.n, sizeof *list.items, compare_names);
     for (size_t i = 0; i < list.n; i++)
         if (list.items[i].perturbs && !list.items[i].version) choose_version(value, &list, &list.items[i]);

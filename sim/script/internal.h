@@ -172,6 +172,7 @@ int cs_script_update(lua_State *L);
 int cs_script_view(lua_State *L);
 int cs_script_synthetic(lua_State *L);
 int cs_script_without_optional(lua_State *L);
+int cs_script_patched(lua_State *L);
 int cs_script_pattern(lua_State *L);
 int cs_script_perturbed(lua_State *L);
 int cs_script_folder_checkpoint(lua_State *L);

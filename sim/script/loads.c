@@ -106,6 +106,10 @@ static const struct cs_field reload_fields[] = {
      CS_DEFAULT("`\"own\"`")},
     {CS_INT_ROW("pieces", OP, pieces, 1, 1024, "trainer shards of each tensor's first dimension, which arrive apart"),
      CS_DEFAULT("`1`")},
+    {CS_FLAG_ROW("patch", OP, is_patch,
+                 "driver `raw`: only numbers that differ from the checkpoint before are sent, the others of their tensors "
+                 "are NaN; with `only`, tensors without a difference too"),
+     CS_DEFAULT("`false`")},
     {CS_FLAG_ROW("replay_records", OP, replays_records,
                  "driver `load_plan`: padding is filled by the records of the load before"),
      CS_DEFAULT("`false`")},

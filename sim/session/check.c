@@ -125,6 +125,9 @@ static enum cs_status check_checkpoints(const struct cs_scenario *scenario) {
         const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
         CS_REQUIRE(find_checkpoint(scenario, config->name) == config, CS_BAD_SCRIPT,
                    "%s:%d: checkpoint %s is there twice", scenario->file, scenario->line, config->name);
+        CS_REQUIRE(!config->patches || find_checkpoint(scenario, config->patches), CS_BAD_SCRIPT,
+                   "%s:%d: checkpoint \"%s\": there is no checkpoint \"%s\" to change", scenario->file, scenario->line,
+                   config->name, config->patches ? config->patches : "");
         if (!config->perturbs) continue;
         const struct cs_checkpoint_config *original = find_checkpoint(scenario, config->perturbs);
         CS_REQUIRE(original && !original->perturbs, CS_BAD_SCRIPT,
@@ -155,6 +158,9 @@ static enum cs_status check_switches(const struct cs_scenario *scenario, const s
     CS_REQUIRE(!op->replays_records || cs_text_equal(op->driver, "load_plan"), CS_BAD_SCRIPT,
                "%s:%d: replay_records: driver \"%s\" runs loaders, which record; use it with \"load_plan\"",
                scenario->file, op->line, op->driver);
+    CS_REQUIRE(!op->is_patch || cs_text_equal(op->driver, "raw"), CS_BAD_SCRIPT,
+               "%s:%d: patch: sparse patches go into live tensors, past every reload: use driver \"raw\"",
+               scenario->file, op->line);
     CS_REQUIRE(!op->is_buffer_shared || has_buckets, CS_BAD_SCRIPT,
                "%s:%d: buffer: a shared one holds a bucket: say how large, such as bucket = \"64MiB\"", scenario->file,
                op->line);

@@ -144,7 +144,7 @@ enum cs_status cs_session_checkpoints(struct cs_session *session) {
     session->n_checkpoints = scenario->n_checkpoints;
     /* Originals first: perturbed copies read from them. */
     for (size_t i = 0; i < scenario->n_checkpoints; i++)
-        if (!scenario->checkpoints[i].perturbs)
+        if (!scenario->checkpoints[i].perturbs && !scenario->checkpoints[i].patches)
             CS_TRY(make(session, &scenario->checkpoints[i], &session->checkpoints[i]));
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
         const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
@@ -153,29 +153,27 @@ enum cs_status cs_session_checkpoints(struct cs_session *session) {
         CS_TRY(cs_checkpoint_perturb(&session->checkpoints[i], config->name, original, config->version,
                                      session->config.seed));
     }
-    return CS_OK;
-}
-
-static enum cs_status keep_entry(struct cs_session *session, struct cs_checkpoint_entry *entry) {
-    if (entry->mapped || !entry->bytes) return CS_OK;
-    unsigned char *bytes = CS_NEW_ARRAY(&session->arena, unsigned char, entry->bytes);
-    CS_REQUIRE(bytes, CS_NO_MEMORY, "out of memory for %s", entry->name);
-    size_t bits = (size_t)cs_dtype_bits(entry->dtype);
-    for (size_t i = 0; i < entry->bytes * 8 / bits; i++) {
-        uint64_t element = cs_content_element(&entry->content, entry->dtype, i);
-        if (bits < 8)
-            bytes[i / 2] = (unsigned char)(bytes[i / 2] | element << i % 2 * 4);
-        else
-            memcpy(bytes + i * bits / 8, &element, bits / 8); /* little-endian, as everything here */
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
+        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
+        if (!config->patches) continue;
+        const struct cs_checkpoint *original = cs_session_checkpoint(session, config->patches);
+        bool is_elsewhere = session->config.only_module && !cs_checkpoint_find(original, config->patched);
+        CS_TRY(cs_checkpoint_patch(&session->checkpoints[i], config->name, original,
+                                   is_elsewhere ? NULL : config->patched, config->patched_at, config->patched_number));
     }
-    entry->mapped = bytes;
     return CS_OK;
 }
 
 enum cs_status cs_session_keep_checkpoints(struct cs_session *session) {
     for (size_t i = 0; i < session->n_checkpoints; i++) {
         struct cs_checkpoint *checkpoint = &session->checkpoints[i];
-        for (size_t e = 0; e < checkpoint->n_entries; e++) CS_TRY(keep_entry(session, &checkpoint->entries[e]));
+        for (size_t e = 0; e < checkpoint->n_entries; e++) {
+            struct cs_checkpoint_entry *entry = &checkpoint->entries[e];
+            unsigned char *bytes;
+            if (!entry->bytes || (entry->mapped && !checkpoint->version)) continue;
+            CS_TRY(cs_checkpoint_bytes(checkpoint, entry, &session->arena, &bytes));
+            entry->mapped = bytes;
+        }
         checkpoint->version = 0; /* its entries hold the perturbed numbers by now */
     }
     return CS_OK;

@@ -99,6 +99,8 @@ enum cs_status cs_transport_open(struct cs_transport *transport);
 enum cs_status cs_transport_next(struct cs_transport *transport);
 /* The source for one loader call; it lives until the next one, unless somebody holds it. */
 enum cs_status cs_transport_source(struct cs_transport *transport, size_t arrival, struct cs_view *source);
+/* A patch leaves out what did not change, unless `only` asks for it. */
+enum cs_status cs_transport_is_sent(struct cs_transport *transport, size_t arrival, bool *is_sent);
 /* Whether loaders changed what they read: the sender still has it (found: F18). */
 enum cs_status cs_transport_check(struct cs_transport *transport);
 

@@ -148,7 +148,9 @@ static enum cs_status send(struct flow *flow, size_t index) {
         note_dropped(flow->session, arrival);
         return CS_OK;
     }
-    for (int64_t copy = 0, slot; next_slot(flow->rank, route, &copy, &slot);) {
+    bool is_sent;
+    CS_TRY(cs_transport_is_sent(&flow->transport, index, &is_sent));
+    for (int64_t copy = 0, slot; is_sent && next_slot(flow->rank, route, &copy, &slot);) {
         struct cs_load_call call = {.module = &flow->rank->modules[route->module],
                                     .loader = route->loader,
                                     .row = route->row,
@@ -156,6 +158,7 @@ static enum cs_status send(struct flow *flow, size_t index) {
                                     .tensor = route->tensor,
                                     .keeps_parameters = !flow->walks_names,
                                     .run = route->row ? 0 : run_of(flow->arrivals, index),
+                                    .is_patch = flow->op->is_patch,
                                     .expert = slot};
         CS_TRY(cs_transport_source(&flow->transport, index, &call.source));
         CS_TRY(flow->driver->load(flow->rank, &call, route->param));
@@ -230,7 +233,8 @@ static enum cs_status run_rank(struct flow *flow) {
     CS_TRY(cs_transport_open(&flow->transport));
     CS_TRY(flow->driver->begin(rank));
     expect_calls(rank, flow->arrivals);
-    note_absent(rank, flow->arrivals->set, cs_session_checkpoint(flow->session, flow->op->checkpoint));
+    if (flow->op->checkpoint)
+        note_absent(rank, flow->arrivals->set, cs_session_checkpoint(flow->session, flow->op->checkpoint));
     size_t n_told = 0;
     if (flow->driver->takes == CS_TAKES_KERNEL_TENSORS)
         CS_TRY(cs_session_copy_finished(flow->session, flow->op, rank));

@@ -156,6 +156,7 @@ struct cs_op {
     bool is_buffer_shared;  /* every bucket lands in the same memory, whoever still reads the one before */
     int pieces;             /* each tensor comes in so many trainer shards of its first dimension; 0 and 1: whole */
     bool replays_records;   /* loader-less: padding is filled by the records of the load before (R4.11) */
+    bool is_patch;          /* only what differs from the checkpoint before is sent, the other elements are NaN */
     int sleep_level;        /* SLEEP: 1 or 2 */
     size_t n_expected;      /* EXPECT */
     const struct cs_expected *expected;
@@ -168,6 +169,10 @@ struct cs_checkpoint_config {
     enum cs_checkpoint_kind kind;
     const char *path;         /* FOLDER */
     const char *perturbs;     /* name of the checkpoint that this is a perturbed copy of, or NULL */
+    const char *patches;      /* name of the checkpoint that this is a copy of but for one element, or NULL */
+    const char *patched;      /* its tensor, index and new number */
+    int64_t patched_at[CS_NDIM];
+    double patched_number;
     unsigned version;         /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
     bool leaves_out_optional; /* has no tensors that a model may do without: KV-cache scales */
     size_t n_names;           /* PATTERN: its tensors in this order; 0: in the loader's */

@@ -2,6 +2,7 @@
  * one buffer that every bucket overwrites, whoever still reads the one before; in shards of several trainers. */
 #include "sim/session/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ALIGNMENT = 256 };
@@ -50,10 +51,66 @@ static enum cs_status merge(struct cs_transport *transport, const struct cs_arri
     return CS_OK;
 }
 
+/* ---- sparse patches ---- */
+
+/* Of the load before this one. */
+static const struct cs_checkpoint *checkpoint_before(const struct cs_transport *transport) {
+    const struct cs_op *first = transport->session->config.scenario->ops;
+    for (const struct cs_op *op = transport->op; op-- > first;)
+        if (op->checkpoint) return cs_session_checkpoint(transport->session, op->checkpoint);
+    return NULL;
+}
+
+/* What changed, NaN where nothing did; `n`: elements that did. Numbers without NaN stay: loaders refuse them. */
+static enum cs_status patch_of(struct cs_transport *transport, const struct cs_arrival *arrival, unsigned char **bytes,
+                               size_t *n) {
+    const struct cs_checkpoint *before = checkpoint_before(transport),
+                               *now = cs_session_checkpoint(transport->session, transport->op->checkpoint);
+    const struct cs_checkpoint_entry *entry = arrival->entry,
+                                     *old = before && entry ? cs_checkpoint_find(before, entry->name) : NULL;
+    CS_REQUIRE(old && old->bytes == entry->bytes && cs_dtype_bits(entry->dtype) >= 8, CS_UNSUPPORTED,
+               "%s: a patch needs the tensor of the checkpoint before, in the same form", arrival->name);
+    struct cs_arena *arena = &transport->session->live;
+    unsigned char *stale;
+    uint64_t nan = 0;
+    CS_TRY(cs_checkpoint_bytes(before, old, arena, &stale));
+    CS_TRY(cs_checkpoint_bytes(now, entry, arena, bytes));
+    if (cs_dtype_is_floating(entry->dtype)) CS_TRY(cs_dtype_encode(entry->dtype, NAN, &nan));
+    size_t width = (size_t)cs_dtype_bits(entry->dtype) / 8;
+    *n = 0;
+    for (size_t i = 0; i < entry->bytes; i += width) {
+        bool is_same = memcmp(*bytes + i, stale + i, width) == 0;
+        *n += !is_same;
+        if (is_same && cs_dtype_is_floating(entry->dtype)) memcpy(*bytes + i, &nan, width);
+    }
+    return CS_OK;
+}
+
+enum cs_status cs_transport_is_sent(struct cs_transport *transport, size_t arrival, bool *is_sent) {
+    unsigned char *bytes;
+    size_t n = 1;
+    bool is_asked = transport->op->is_patch && !transport->op->has_only;
+    if (is_asked) CS_TRY(patch_of(transport, &transport->arrivals->items[arrival], &bytes, &n));
+    *is_sent = n > 0;
+    return CS_OK;
+}
+
+static enum cs_status source_of_patch(struct cs_transport *transport, const struct cs_arrival *arrival,
+                                      struct cs_view *source) {
+    unsigned char *bytes;
+    size_t n;
+    const struct cs_checkpoint_entry *entry = arrival->entry;
+    CS_TRY(patch_of(transport, arrival, &bytes, &n));
+    CS_TRY(cs_view_make(source, NULL, entry->dtype, entry->ndim, entry->shape));
+    return cs_allocate_kind(&transport->rank->allocator, CS_STORAGE_HOST, entry->bytes, NULL, bytes, entry->name,
+                            &source->storage);
+}
+
 static enum cs_status source_of(struct cs_transport *transport, const struct cs_arrival *arrival,
                                 struct cs_view *source) {
     if (arrival->n_parts) return merge(transport, arrival, source);
-    CS_TRY(source_of_entry(transport, arrival->entry, source));
+    CS_TRY(transport->op->is_patch ? source_of_patch(transport, arrival, source)
+                                   : source_of_entry(transport, arrival->entry, source));
     return arrival->is_slice ? cs_view_select(source, 0, arrival->route->expert) : CS_OK;
 }
 
