@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY_PIECE = 1 << 20 };
+enum { COPY_PIECE = 1 << 20, PARALLEL_BLOCKS = 32 }; /* fewer are done before a second thread has woken up */
 
 void cs_gpu_host_copy(void *to, const void *from, size_t bytes) {
     size_t n = bytes / COPY_PIECE + (bytes % COPY_PIECE != 0);
@@ -35,7 +35,7 @@ enum cs_status cs_gpu_host_blocks(cs_gpu_block *run, const void *context, int64_
     if (n_blocks == 0) return CS_OK;
     int64_t step = coprime_step(n_blocks) % n_blocks;
     bool has_memory = true;
-#pragma omp parallel if (n_blocks > 1) reduction(&& : has_memory)
+#pragma omp parallel if (n_blocks >= PARALLEL_BLOCKS) reduction(&& : has_memory)
     {
         unsigned char *shared = malloc(shared_bytes ? shared_bytes : 1);
         has_memory = shared != NULL;
