@@ -272,7 +272,9 @@ static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     audit->verdict->n_refused += is_load && status != CS_OK;
     if (status == CS_OK) return is_start ? note_start(audit) : CS_OK;
     const struct cs_expected *expected = judged_by(audit, op);
-    if (!is_refusal(status) || (is_start && !(expected && expected->is_refused))) return status;
+    bool is_expected = expected && expected->is_refused;
+    bool is_verdict = is_refusal(status) || (status == CS_BAD_FILE && is_expected); /* another model's checkpoint */
+    if (!is_verdict || (is_start && !is_expected)) return status;
     audit->refusal = cs_arena_text(audit->arena, cs_error_text());
     audit->verdict->refused_reason = audit->refusal;
     audit->verdict->refused_load = audit->live.log.load;

@@ -111,11 +111,22 @@ static enum cs_status slice(struct cs_load_call *call, struct cs_view *source, b
 
 /* ---- the loaders ---- */
 
+/* Blocks of all experts are viewed by the configured intermediate size, whatever the checkpoint's is: rows of another
+ * size are read askew (found: F17). */
+static enum cs_status view_blocks(const struct cs_load_call *call, struct cs_view *source) {
+    int64_t full = call->module->rank->spec->sizes.intermediate_full, experts = source->shape[0];
+    bool is_down = call->row->shard_dim == CS_COLUMNS;
+    if (source->ndim <= 3 || call->loader->bypasses_counter) return CS_OK; /* those are copied as they are */
+    return is_down ? cs_view_reshape(source, 3, (int64_t[]){experts, -1, full / 2})
+                   : cs_view_reshape(source, 3, (int64_t[]){experts, 2 * full, -1});
+}
+
 static enum cs_status slice_combined(struct cs_load_call *call, struct cs_view *source) {
     *source = call->source;
     int64_t experts = call->module->rank->spec->sizes.experts_global;
     CS_REQUIRE(source->shape[0] == experts, CS_BAD_SHAPE, "%s: has %" PRId64 " experts, the layer %" PRId64,
                call->tensor, source->shape[0], experts);
+    CS_TRY(view_blocks(call, source));
     CS_TRY(as_matrices(call, source));
     CS_TRY(cs_view_narrow(source, 0, call->module->rank->spec->first_expert, call->param->view.shape[0]));
     return slice(call, source, true);

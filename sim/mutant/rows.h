@@ -69,6 +69,7 @@
     X(SHARD_OF_RANK_0, "shard_of_rank_0", OFF, "T", "vllm-gguf-plugin#106", "reference", "every rank takes rank 0's shard") \
     X(SHARED_STORAGE_HOSTED, "shared_storage_hosted", OFF, "R2", "vllm#42481", "bytes", "a direct reload loads into storage that another parameter shares") \
     X(SIDE_TENSORS_REBUILT, "side_tensors_rebuilt", STANDING, "S2", "F9; vllm#50521; vllm#41670", "side_extra", "config objects go on holding the temporary parameters of a reload") \
+    X(SIZES_UNCHECKED, "sizes_unchecked", OFF, "N", "F17; F19", "refusal", "a checkpoint of smaller experts is loaded all the same: into a smaller rectangle, or through a view that mixes its rows") \
     X(SOURCE_ZEROED, "source_zeroed", OFF, "L11", "F18", "source", "ranks other than 0 zero the caller's down_proj_bias") \
     X(STARTS_AT_PADDED_SIZE, "starts_at_padded_size", OFF, "P9", "vllm#43863", "reference", "the padded size of a rank is the stride between shards") \
     X(STREAMED_PADDED_SPLIT, "streamed_padded_split", OFF, "P5", "F3; vllm#52209", "bytes", "the streamed gpt-oss loader splits by the padded size") \

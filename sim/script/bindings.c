@@ -53,8 +53,8 @@ const struct cs_binding cs_bindings[] = {
      "gate and up apart, where there are both"},
     {"cs.patched", cs_script_patched, NULL, {{"checkpoint", "string"}, {"tensor", "string"}, {"at", "integer|integer[]"}, {"number", "number"}}, "cs.Checkpoint",
      "a copy of the checkpoint of that name, in which one element of one tensor is another number"},
-    {"cs.pattern", cs_script_pattern, NULL, {{"version", "integer"}}, "cs.Checkpoint",
-     "the numbers of the captured reloads in `tests/golden`"},
+    {"cs.pattern", cs_script_pattern, NULL, {{"version", "integer"}, {"intermediate?", "integer"}}, "cs.Checkpoint",
+     "the numbers of the captured reloads in `tests/golden`; of experts of another intermediate size than the model's"},
     {"cs.perturbed", cs_script_perturbed, NULL, {{"checkpoint", "string"}, {"version?", "integer"}}, "cs.Checkpoint",
      "a copy of the checkpoint of that name, version 1 to 7, that differs from it and from other versions in every "
      "element"},

@@ -30,10 +30,13 @@ int cs_script_without_optional(lua_State *L) {
 }
 
 int cs_script_pattern(lua_State *L) {
-    struct cs_value argument = cs_value_argument(L, 1, "cs.pattern");
-    cs_value_last_argument(L, 1, "cs.pattern");
-    lua_settop(L, 1);
-    push_config(L, CS_CHECKPOINT_PATTERN)->version = (unsigned)cs_value_integer(&argument, 0, MOST_PATTERN_VERSIONS);
+    struct cs_value argument = cs_value_argument(L, 1, "cs.pattern"),
+                    intermediate = cs_value_argument(L, 2, "cs.pattern.intermediate");
+    cs_value_last_argument(L, 2, "cs.pattern");
+    lua_settop(L, 2);
+    CONFIG *config = push_config(L, CS_CHECKPOINT_PATTERN);
+    config->version = (unsigned)cs_value_integer(&argument, 0, MOST_PATTERN_VERSIONS);
+    if (!cs_value_is(&intermediate, LUA_TNIL)) config->intermediate = cs_value_integer(&intermediate, 1, 1 << 24);
     return 1;
 }
 

@@ -54,6 +54,14 @@ static enum cs_status add_pattern(struct cs_session *session, const struct cs_ch
     return is_converted ? convert_pattern(session, &content, &checkpoint->entries[checkpoint->n_entries - 1]) : CS_OK;
 }
 
+/* The tensor's shape in a checkpoint whose experts have another intermediate size. */
+static enum cs_status resize(const struct cs_session *session, int64_t intermediate, struct cs_route *route) {
+    struct cs_sizes sizes = session->model.ranks[0].sizes;
+    sizes.experts = sizes.experts_global;
+    sizes.intermediate_full = intermediate;
+    return route->row ? cs_shape_parse(route->row->shape, &sizes, &route->ndim, route->shape) : CS_OK;
+}
+
 static enum cs_status make_pattern(struct cs_session *session, const struct cs_checkpoint_config *config,
                                    const struct cs_route_set *set, struct cs_checkpoint *checkpoint) {
     for (size_t i = 0; i < config->n_names; i++) {
@@ -62,8 +70,11 @@ static enum cs_status make_pattern(struct cs_session *session, const struct cs_c
                    config->names[i]);
         CS_TRY(add_pattern(session, config, route, checkpoint));
     }
-    for (size_t i = 0; !config->n_names && i < set->routes.n; i++)
-        CS_TRY(add_pattern(session, config, &set->routes.items[i], checkpoint));
+    for (size_t i = 0; !config->n_names && i < set->routes.n; i++) {
+        struct cs_route route = set->routes.items[i];
+        if (config->intermediate) CS_TRY(resize(session, config->intermediate, &route));
+        CS_TRY(add_pattern(session, config, &route, checkpoint));
+    }
     return CS_OK;
 }
 

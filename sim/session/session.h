@@ -177,6 +177,7 @@ struct cs_checkpoint_config {
     bool leaves_out_optional; /* has no tensors that a model may do without: KV-cache scales */
     size_t n_names;           /* PATTERN: its tensors in this order; 0: in the loader's */
     const char *const *names;
+    int64_t intermediate; /* PATTERN: of its experts; 0: the model's */
     float kv_scales[2]; /* PATTERN: of attention layers, k and v */
 };
 
