@@ -182,6 +182,7 @@ struct cs_gpu_place {
     enum cs_dtype dtype;
     int bits;
     bool has_blocks;
+    int first; /* dimensions before this one have one element */
     int64_t start, stride[CS_NDIM];
     struct cs_gpu_divisor block[CS_NDIM];
 };
@@ -205,6 +206,7 @@ struct cs_gpu_maximum {
     int64_t n, n_groups, columns;                         /* elements of the result; behind one of them, as in a map */
     struct cs_gpu_divisor extent[CS_NDIM], groups[CS_NDIM]; /* of the result; of a box */
     int64_t block[CS_NDIM], shape[CS_NDIM];               /* boxes begin at multiples of block, and end with the shape */
+    bool has_sizes;                                       /* results have no sign */
     uint32_t lanes;                                       /* threads that share a box: a power of two */
 };
 

@@ -69,12 +69,16 @@ HD float plain(enum cs_code code, float x, float v) {
 #endif
 }
 
-HD uint32_t arithmetic(enum cs_code code, uint32_t x, uint32_t v) {
+HD_CALL uint32_t rare_nan(enum cs_code code, uint32_t x, uint32_t v) {
     const uint32_t quiet = 0x400000, first = code == CS_CODE_INTO ? v : x, second = code == CS_CODE_INTO ? x : v;
     if (is_nan(first)) return first | quiet;
-    if (is_nan(second)) return second | quiet;
+    return is_nan(second) ? second | quiet : 0xFFC00000;
+}
+
+/* Only a NaN comes of a NaN: which one, is asked when there is one. */
+HD uint32_t arithmetic(enum cs_code code, uint32_t x, uint32_t v) {
     const uint32_t result = bits_of_f32(plain(code, f32_of_bits(x), f32_of_bits(v)));
-    return is_nan(result) ? 0xFFC00000 : result;
+    return is_nan(result) ? rare_nan(code, x, v) : result;
 }
 
 HD_CALL uint32_t power_of_two(uint32_t x) {
@@ -218,31 +222,45 @@ HD void step_group(enum cs_code code, uint32_t (&x)[GROUP], const uint32_t (&v)[
 
 /* ---- groups in memory ---- */
 
-struct index {
-    int64_t at[CS_NDIM];
+/* Dimensions before `first` have one element. */
+template <class I> struct index {
+    I at[CS_NDIM];
 };
 
-template <class I> HD index index_of(const struct cs_gpu_divisor *extent, I i) {
-    index at;
-    for (int d = INNER; d > 0; d--) at.at[d] = next_digit(i, extent[d]);
-    at.at[0] = static_cast<int64_t>(i);
+/* f(d) for each dimension that counts, innermost first; unrolled, so that indices are registers. */
+template <class F> HD void each_dimension(int first, const F &f) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int d = INNER; d >= 0; d--)
+        if (d >= first) f(d);
+}
+
+template <class I> HD index<I> index_of(const struct cs_gpu_divisor *extent, int first, I i) {
+    index<I> at = {};
+    each_dimension(first, [&](int d) {
+        if (d > first)
+            at.at[d] = static_cast<I>(next_digit(i, extent[d]));
+        else
+            at.at[d] = i;
+    });
     return at;
 }
 
 /* Index of group i: `extent` counts elements in all dimensions but the innermost, and groups there. */
-template <class I> HD index group_of(const struct cs_gpu_divisor *extent, I i) {
-    index at = index_of(extent, i);
+template <class I> HD index<I> group_of(const struct cs_gpu_divisor *extent, int first, I i) {
+    index<I> at = index_of(extent, first, i);
     at.at[INNER] *= GROUP;
     return at;
 }
 
-HD int64_t block_of(const struct cs_gpu_place &place, int d, int64_t i) {
-    return place.has_blocks ? static_cast<int64_t>(quotient(static_cast<uint64_t>(i), place.block[d])) : i;
+template <class I> HD int64_t block_of(const struct cs_gpu_place &place, int d, I i) {
+    return static_cast<int64_t>(place.has_blocks ? quotient(i, place.block[d]) : i);
 }
 
-HD int64_t position_of(const struct cs_gpu_place &place, const index &i) {
+template <class I> HD int64_t position_of(const struct cs_gpu_place &place, const index<I> &i) {
     int64_t at = place.start;
-    for (int d = 0; d < CS_NDIM; d++) at += block_of(place, d, i.at[d]) * place.stride[d];
+    each_dimension(place.first, [&](int d) { at += block_of(place, d, i.at[d]) * place.stride[d]; });
     return at;
 }
 
@@ -295,10 +313,10 @@ HD void store_dense(const struct cs_gpu_place &place, int64_t at, const uint64_t
 }
 
 /* The first n elements of the group at an index; the others are some of them. */
-HD void read_group(const struct cs_gpu_place &place, const index &at, int n, uint32_t (&x)[GROUP]) {
+template <class I> HD void read_group(const struct cs_gpu_place &place, const index<I> &at, int n, uint32_t (&x)[GROUP]) {
     uint64_t bits[GROUP];
     const int64_t first = position_of(place, at), stride = place.stride[INNER], block = block_of(place, INNER, at.at[INNER]);
-    if (n == 1 || block_of(place, INNER, at.at[INNER] + n - 1) == block || stride == 0) {
+    if (n == 1 || block_of(place, INNER, static_cast<I>(at.at[INNER] + static_cast<I>(n) - 1)) == block || stride == 0) {
         const uint32_t number = read_rare_number(place.dtype, load_bits(place, first));
         return each_of_group([&](int k) { x[k] = number; });
     }
@@ -306,13 +324,13 @@ HD void read_group(const struct cs_gpu_place &place, const index &at, int n, uin
         load_dense(place, first, bits);
     else
         each_of_group([&](int k) {
-            const int64_t inner = at.at[INNER] + (k < n ? k : n - 1);
+            const I inner = at.at[INNER] + static_cast<I>(k < n ? k : n - 1);
             bits[k] = load_bits(place, first + (block_of(place, INNER, inner) - block) * stride);
         });
     numbers_of_group(place.dtype, bits, x);
 }
 
-HD void write_group(const struct cs_gpu_place &place, const index &at, int n, const uint32_t (&x)[GROUP]) {
+template <class I> HD void write_group(const struct cs_gpu_place &place, const index<I> &at, int n, const uint32_t (&x)[GROUP]) {
     uint64_t bits[GROUP];
     const int64_t first = position_of(place, at);
     narrow_group(place.dtype, x, bits);
@@ -322,7 +340,7 @@ HD void write_group(const struct cs_gpu_place &place, const index &at, int n, co
     });
 }
 
-HD void evaluate(const struct cs_gpu_program &program, const index &at, int n, uint32_t (&x)[GROUP]) {
+template <class I> HD void evaluate(const struct cs_gpu_program &program, const index<I> &at, int n, uint32_t (&x)[GROUP]) {
     each_of_group([&](int k) { x[k] = 0; });
     for (int i = 0; i < program.n_instructions; i++) {
         const struct cs_instruction &instruction = program.instruction[i];
@@ -353,8 +371,8 @@ template <class I> struct map_kernel {
         const int64_t step = THREADS * at.n_blocks;
         for (int64_t i = at.block * THREADS + at.thread; i < job.n_groups; i += step) {
             uint32_t x[GROUP];
-            const index first = group_of(job.groups, static_cast<I>(i));
-            const int n = at_most_a_group(job.columns - first.at[INNER]);
+            const index<I> first = group_of(job.groups, job.to.first, static_cast<I>(i));
+            const int n = at_most_a_group(job.columns - static_cast<int64_t>(first.at[INNER]));
             evaluate(job.program, first, n, x);
             write_group(job.to, first, n, x);
         }
@@ -362,7 +380,7 @@ template <class I> struct map_kernel {
 };
 
 enum cs_status launch_map(const struct cs_gpu_map *job) {
-    return by_index(job->n_groups, [&](auto i) {
+    return by_index(job->n_groups * GROUP, [&](auto i) { /* indices of elements, too, must fit */
         const int64_t n_blocks = job->n_groups / THREADS + (job->n_groups % THREADS != 0);
         return launch("arithmetic", job->n_groups * job->to.bits, map_kernel<decltype(i)>{*job}, grid_of(n_blocks), 0);
     });
@@ -389,7 +407,20 @@ template <class I> struct maximum_kernel {
     static constexpr int n_resident = 1;
     struct state {};
 
-    HD largest of_group(const index &at, int n, int64_t number) const {
+    /* Group j of the box of element `corner`, and how many of its elements exist. */
+    HD index<I> group_in_box(const index<I> &corner, I j, int &n) const {
+        index<I> at = group_of(job.groups, job.to.first, j);
+        int64_t columns = job.columns - static_cast<int64_t>(at.at[INNER]);
+        each_dimension(job.to.first, [&](int d) {
+            at.at[d] += corner.at[d] * static_cast<I>(job.block[d]);
+            const int64_t left = job.shape[d] - static_cast<int64_t>(at.at[d]);
+            if (left < 1 || (d == INNER && left < columns)) columns = left;
+        });
+        n = columns < 1 ? 0 : at_most_a_group(columns);
+        return at;
+    }
+
+    HD largest of_group(const index<I> &at, int n, int64_t number) const {
         largest most = {0, false, 0};
         uint32_t x[GROUP];
         if (n < 1) return most;
@@ -401,25 +432,40 @@ template <class I> struct maximum_kernel {
         return most;
     }
 
-    HD largest of_lane(I element, uint32_t lane) const {
+    HD largest in_order(const index<I> &corner, uint32_t lane) const {
         largest most = {0, false, 0};
-        const index corner = index_of(job.extent, element);
         for (I j = lane; j < static_cast<I>(job.n_groups); j += job.lanes) {
-            index at = group_of(job.groups, j);
-            int64_t n = job.columns - at.at[INNER];
-            for (int d = 0; d < CS_NDIM; d++) {
-                at.at[d] += corner.at[d] * job.block[d];
-                const int64_t left = job.shape[d] - at.at[d];
-                if (left < 1 || (d == INNER && left < n)) n = left;
-            }
-            most = larger(most, of_group(at, at_most_a_group(n), static_cast<int64_t>(j)));
+            int n;
+            const index<I> at = group_in_box(corner, j, n);
+            most = larger(most, of_group(at, n, static_cast<int64_t>(j)));
         }
         return most;
     }
 
+    /* Numbers without a sign are ordered as their bits are, NaN last; equal ones are the same bits, whichever comes first. */
+    HD largest of_sizes(const index<I> &corner, uint32_t lane) const {
+        uint32_t most = 0;
+        bool exists = false;
+        for (I j = lane; j < static_cast<I>(job.n_groups); j += job.lanes) {
+            int n;
+            uint32_t x[GROUP];
+            const index<I> at = group_in_box(corner, j, n);
+            if (n < 1) continue;
+            evaluate(job.program, at, n, x);
+            exists = true;
+            each_of_group([&](int k) { most = k < n && x[k] > most ? x[k] : most; });
+        }
+        return is_nan(most) ? in_order(corner, lane) : largest{most, exists, 0};
+    }
+
+    HD largest of_lane(I element, uint32_t lane) const {
+        const index<I> corner = index_of(job.extent, job.to.first, element);
+        return job.has_sizes ? of_sizes(corner, lane) : in_order(corner, lane);
+    }
+
     HD void finish(I element, uint32_t bits) const {
         const uint64_t narrow = job.to.dtype == CS_BF16 && is_nan(bits) ? 0x7FC0 : rare_narrowed(job.to.dtype, bits);
-        store_bits(job.to, position_of(job.to, index_of(job.extent, element)), narrow);
+        store_bits(job.to, position_of(job.to, index_of(job.extent, job.to.first, element)), narrow);
     }
 
     HD int halvings() const {
@@ -444,7 +490,7 @@ template <class I> struct maximum_kernel {
 };
 
 enum cs_status launch_maximum(const struct cs_gpu_maximum *job) {
-    return by_index(job->n > job->n_groups ? job->n : job->n_groups, [&](auto i) {
+    return by_index(job->n * job->n_groups * GROUP, [&](auto i) {
         const int64_t in_block = THREADS / job->lanes, n_blocks = job->n / in_block + (job->n % in_block != 0);
         return launch("maximum", job->n * job->to.bits / 8, maximum_kernel<decltype(i)>{*job}, n_blocks, THREADS * sizeof(largest));
     });

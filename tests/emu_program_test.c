@@ -157,6 +157,45 @@ static void maxima_over_blocks_equal_the_reference(void **state) {
     }
 }
 
+/* Boxes of so many elements that they are cut into parts; NaNs and zeros of both signs lie in several of them. */
+static void large_boxes_equal_the_reference(void **state) {
+    (void)state;
+    static const char *const texts[] = {"x abs", "x"};
+    static const struct { int64_t shape[3], block[3]; } boxes[] = {
+        {{3, 200, 700}, {1, 200, 700}}, {{2, 70000, 3}, {1, 70000, 3}}, {{1, 5, 40000}, {1, 5, 40000}}, {{400, 31, 17}, {400, 31, 17}}, {{400, 31, 17}, {400, 1, 17}}};
+    FOR_DEVICES(device) for (size_t b = 0; b < CS_COUNT(boxes); b++) for (size_t t = 0; t < 4; t++) {
+        struct twin in, out;
+        struct cs_program_name names[CS_PROGRAM_OPERANDS];
+        struct cs_program program = parsed(texts[t % 2], names), other;
+        struct cs_operand result = {0}, other_result;
+        int64_t shape[3], n = boxes[b].shape[0] * boxes[b].shape[1] * boxes[b].shape[2];
+        twin_begin(&in, device, (size_t)n * 4, b);
+        twin_begin(&out, device, 4096, 7);
+        for (int64_t i = 0; i < n; i++) { /* the latter half of the cases: no number but zeros, and some NaNs */
+            uint32_t *x = (uint32_t *)in.ref.data + i, number = t < 2 ? *x % 0x7F800000 | (*x & 0x80000000) : *x & 0x80000000;
+            *x = cs_mix64((uint64_t)i) % 90000 == 0 && b % 2 == 0 ? 0x7F800000 | (*x & 0x807FFFFF) | 0x400000 : number;
+        }
+        ASSERT_OK(device->upload(device, in.other.data, in.ref.data, in.ref.bytes));
+        program.ndim = 3;
+        memcpy(program.shape, boxes[b].shape, sizeof boxes[b].shape);
+        ASSERT_OK(cs_view_make(&program.operand[0].view, &in.ref, CS_F32, 3, boxes[b].shape));
+        for (int d = 0; d < CS_NDIM; d++) program.operand[0].block[d] = result.block[d] = 1;
+        for (int d = 0; d < 3; d++) {
+            result.block[d] = boxes[b].block[d];
+            shape[d] = (boxes[b].shape[d] + boxes[b].block[d] - 1) / boxes[b].block[d];
+        }
+        ASSERT_OK(cs_view_make(&result.view, &out.ref, t % 3 ? CS_F32 : CS_BF16, 3, shape));
+        other = program;
+        other.operand[0].view = twin_view(&in, &program.operand[0].view);
+        other_result = result;
+        other_result.view = twin_view(&out, &result.view);
+        ASSERT_OK(cs_device_maximum(ref(), &program, &result));
+        ASSERT_OK(cs_device_maximum(device, &other, &other_result));
+        twin_assert_equal(&out, "maximum", b * 4 + t);
+        twin_end(&in), twin_end(&out);
+    }
+}
+
 static void four_bit_results_equal_the_reference_in_place_too(void **state) {
     (void)state;
     FOR_DEVICES(device) {
@@ -210,6 +249,7 @@ int main(void) {
         cmocka_unit_test(each_operation_equals_the_reference),
         cmocka_unit_test(programs_over_blocks_equal_the_reference),
         cmocka_unit_test(maxima_over_blocks_equal_the_reference),
+        cmocka_unit_test(large_boxes_equal_the_reference),
         cmocka_unit_test(four_bit_results_equal_the_reference_in_place_too),
         cmocka_unit_test(operands_on_the_host_are_staged),
     };
