@@ -8,8 +8,8 @@
 #include "gpu/digest.cuh"
 #include "gpu/fill.cuh"
 #include "gpu/generate.cuh"
+#include "gpu/maximum.cuh"
 #include "gpu/probe.cuh"
-#include "gpu/program.cuh"
 #include "gpu/relayout.cuh"
 #include "gpu/tile.cuh"
 

@@ -18,7 +18,7 @@ struct audit {
     const struct cs_audit_options *options;
     struct cs_arena *arena;  /* of the verdict */
     struct cs_arena scratch; /* of states */
-    struct cs_pool pool;
+    struct cs_pool own_pool, *pool;
     struct cs_verdict *verdict;
     struct cs_session live;
     struct cs_state own_cold; /* of `live`, after its cold start */
@@ -56,7 +56,7 @@ static struct cs_session_config config_of(struct audit *audit, const char *polic
         .seed = audit->options->seed,
         .garbage_seed = audit->options->seed + (is_garbage ? UINT64_C(0x9e3779b97f4a7c15) : 0),
         .only_rank = audit->scenario->has_only_rank ? audit->scenario->only_rank : -1,
-        .pool = &audit->pool,
+        .pool = audit->pool,
         .module_is_loaded = module_is_loaded,
         .progress_context = audit,
     };
@@ -470,7 +470,8 @@ enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struc
     struct audit audit = {.scenario = scenario, .options = options, .arena = arena, .verdict = verdict};
     double start = now_seconds();
     struct cs_memory memory = cs_device_memory(options->device);
-    cs_pool_init(&audit.pool, &memory);
+    cs_pool_init(&audit.own_pool, &memory);
+    audit.pool = options->pool ? options->pool : &audit.own_pool;
     *verdict = (struct cs_verdict){.scenario = scenario,
                                    .device = options->device->name,
                                    .policy = options->policy,
@@ -489,7 +490,7 @@ enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struc
     close_session(&audit, &audit.live);
     verdict->bytes_moved = audit.bytes_moved;
     verdict->bytes_peak = audit.bytes_peak;
-    cs_pool_close(&audit.pool);
+    cs_pool_close(&audit.own_pool);
     status = cs_arena_checked(&audit.scratch, cs_arena_checked(arena, status));
     cs_arena_release(&audit.scratch);
     verdict->seconds = now_seconds() - start;

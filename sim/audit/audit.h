@@ -68,14 +68,14 @@ struct cs_verdict {
     bool is_lucky;              /* passed or failed with lucky tensors: equal by what memory happened to hold */
     struct cs_first first;
     size_t n_why;
-    const char *const *why;   /* explanation, at most 15 lines */
-    char writer[48];          /* who wrote the first wrong value to begin with: "loader llama4", "nobody" */
-    int64_t n_expectations;   /* that were judged */
-    const int64_t *n_excused; /* one for each of scenario->excuses: tensors that differed there, and may */
-    const char *warning;      /* of the padding records (R2.5), or NULL */
-    int64_t not_simulated;    /* checkpoint tensors skipped by pattern, in the last load */
-    int64_t n_accepted, n_refused; /* loads of the plan that ran on the server; at most one was refused, the last */
-    uint64_t probes[CS_N_LOAD_PROBES];  /* of that server */
+    const char *const *why;            /* explanation, at most 15 lines */
+    char writer[48];                   /* who wrote the first wrong value to begin with: "loader llama4", "nobody" */
+    int64_t n_expectations;            /* that were judged */
+    const int64_t *n_excused;          /* one for each of scenario->excuses: tensors that differed there, and may */
+    const char *warning;               /* of the padding records (R2.5), or NULL */
+    int64_t not_simulated;             /* checkpoint tensors skipped by pattern, in the last load */
+    int64_t n_accepted, n_refused;     /* loads of the plan that ran on the server; at most one was refused, the last */
+    uint64_t probes[CS_N_LOAD_PROBES]; /* of that server */
     size_t n_ranks;
     uint64_t seen;   /* bits of enum cs_count and enum cs_seen: all that the failing expectation has against the run */
     uint64_t digest; /* of every byte that was compared: two runs with equal counts may still differ */
@@ -103,6 +103,7 @@ struct cs_audit_options {
     struct cs_recording *recording_cold;  /* filled with the cold starts alone, or NULL */
     const struct cs_recording *reference_cold; /* those of the engine without the mutant, which are right; or NULL */
     bool is_brief;                             /* without first difference and explanation */
+    struct cs_pool *pool;                      /* of the device, which audits share; NULL: one of this audit's own */
 };
 
 /* Runs the scenario and judges it. A status other than CS_OK means that it could not be run (bad checkpoint, no memory

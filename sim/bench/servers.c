@@ -134,7 +134,8 @@ static enum cs_status reload(struct cs_bench *bench, const struct cs_bench_row *
 
 static enum cs_status audit(struct cs_bench *bench, const struct cs_bench_row *row, int64_t *bytes) {
     struct cs_scenario scenario = scenario_of(bench, row);
-    struct cs_audit_options options = {.device = bench->device, .policy = row->policy, .seed = scenario.seed};
+    struct cs_audit_options options = {
+        .device = bench->device, .policy = row->policy, .seed = scenario.seed, .pool = &bench->pool};
     struct cs_arena arena = {0};
     struct cs_verdict verdict;
     enum cs_status status = cs_audit_scenario(&scenario, &options, &arena, &verdict);
