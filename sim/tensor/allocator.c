@@ -11,6 +11,13 @@ struct cs_block {
     size_t bytes;
 };
 
+/* Records of storages, many in one piece of memory. */
+enum { SLAB_RECORDS = 16 };
+struct cs_record_slab {
+    struct cs_record_slab *next;
+    struct cs_storage records[SLAB_RECORDS];
+};
+
 /* How many fresh blocks of a class the reloads of this allocator have had. Reloads share the count: the pool of a
  * caching allocator grows once, whichever reload it is. */
 struct cs_size_class {
@@ -129,10 +136,29 @@ void cs_allocator_init(struct cs_allocator *allocator, const struct cs_allocator
     *allocator = (struct cs_allocator){.rule = *rule, .memory = *memory, .key = key, .next_id = 1};
 }
 
+static bool add_slab(struct cs_allocator *allocator) {
+    struct cs_record_slab *slab = malloc(sizeof *slab);
+    if (!slab) return false;
+    slab->next = allocator->slabs;
+    allocator->slabs = slab;
+    for (size_t i = 0; i < SLAB_RECORDS; i++) {
+        slab->records[i].next = allocator->spare;
+        allocator->spare = &slab->records[i];
+    }
+    return true;
+}
+
+static void spare_record(struct cs_allocator *allocator, struct cs_storage *storage) {
+    storage->next = allocator->spare;
+    allocator->spare = storage;
+}
+
 static enum cs_status new_storage(struct cs_allocator *allocator, enum cs_storage_kind kind, size_t bytes,
                                   const char *label, struct cs_storage **storage) {
-    struct cs_storage *made = calloc(1, sizeof *made);
-    CS_REQUIRE(made, CS_NO_MEMORY, "no memory for the record of %s", label ? label : "a storage");
+    CS_REQUIRE(allocator->spare || add_slab(allocator), CS_NO_MEMORY, "no memory for the record of %s",
+               label ? label : "a storage");
+    struct cs_storage *made = allocator->spare;
+    allocator->spare = made->next;
     *made = (struct cs_storage){.kind = kind, .id = allocator->next_id++, .bytes = bytes, .label = label};
     *storage = made;
     return CS_OK;
@@ -217,7 +243,7 @@ static enum cs_status allocate(struct cs_allocator *allocator, size_t bytes, enu
     made->is_result = is_result;
     enum cs_status status = get_memory(allocator, made, dtype);
     if (status != CS_OK) {
-        free(made);
+        spare_record(allocator, made);
         return status;
     }
     add_storage(allocator, made);
@@ -282,7 +308,7 @@ static void free_storage(struct cs_allocator *allocator, struct cs_storage *stor
             give_memory_back(allocator, storage->data, storage->block_bytes);
     }
     if (storage->kind == CS_STORAGE_HOST && storage->owns_data) free(storage->data);
-    free(storage);
+    spare_record(allocator, storage);
 }
 
 /* Whoever gets the block next writes into it; a graph that still reads there sees that. A device that cannot write now
@@ -343,5 +369,11 @@ void cs_allocator_close(struct cs_allocator *allocator) {
         struct cs_size_class *class = allocator->classes;
         allocator->classes = class->next;
         free(class);
+    }
+    allocator->spare = NULL;
+    while (allocator->slabs) {
+        struct cs_record_slab *slab = allocator->slabs;
+        allocator->slabs = slab->next;
+        free(slab);
     }
 }

@@ -16,6 +16,14 @@ static void give_back(struct cs_pool *pool, struct cs_pool_block **link) {
     free(block);
 }
 
+/* A record for a block; NULL when out of memory. */
+static struct cs_pool_block *new_record(struct cs_pool *pool) {
+    struct cs_pool_block *record = pool->spare;
+    if (!record) return malloc(sizeof *record);
+    pool->spare = record->next;
+    return record;
+}
+
 enum { IDLE_BYTES = 1 << 30, IDLE_SHARE = 8 };
 
 /* Oldest blocks first: they are the least likely to be asked for again. */
@@ -41,7 +49,8 @@ static enum cs_status allocate(void *context, size_t bytes, void **data) {
         *link = block->next;
         *data = block->data;
         pool->idle_bytes -= bytes;
-        free(block);
+        block->next = pool->spare;
+        pool->spare = block;
         count_used(pool, bytes);
         return CS_OK;
     }
@@ -54,7 +63,7 @@ static enum cs_status allocate(void *context, size_t bytes, void **data) {
 static void release(void *context, void *data, size_t bytes) {
     struct cs_pool *pool = context;
     pool->used_bytes -= bytes;
-    struct cs_pool_block *block = data ? malloc(sizeof *block) : NULL;
+    struct cs_pool_block *block = data ? new_record(pool) : NULL;
     if (!block) {
         pool->below.release(pool->below.context, data, bytes);
         return;
@@ -77,4 +86,9 @@ struct cs_memory cs_pool_memory(struct cs_pool *pool) {
 
 void cs_pool_close(struct cs_pool *pool) {
     while (pool->idle) give_back(pool, &pool->idle);
+    while (pool->spare) {
+        struct cs_pool_block *record = pool->spare;
+        pool->spare = record->next;
+        free(record);
+    }
 }

@@ -212,7 +212,8 @@ struct cs_memory {
  * were: allocators write what undefined memory holds. */
 struct cs_pool {
     struct cs_memory below;
-    struct cs_pool_block *idle; /* newest first */
+    struct cs_pool_block *idle;  /* newest first */
+    struct cs_pool_block *spare; /* records without a block */
     size_t idle_bytes, used_bytes, used_peak;
 };
 
@@ -229,8 +230,10 @@ struct cs_allocator {
     struct cs_memory memory;
     uint64_t key; /* stream of its garbage */
     enum cs_phase phase;
-    struct cs_storage *storages; /* alive, newest first */
-    struct cs_block *blocks;     /* free, for recycled_keeps_bytes */
+    struct cs_storage *storages;  /* alive, newest first */
+    struct cs_storage *spare;     /* records of freed ones, for the next */
+    struct cs_record_slab *slabs; /* what records are made of */
+    struct cs_block *blocks;      /* free, for recycled_keeps_bytes */
     struct cs_size_class *classes;
     uint64_t next_id;
     size_t bytes_alive, bytes_peak;
