@@ -27,7 +27,7 @@ HD largest larger(const largest &a, const largest &b) {
 /* Lanes of a block share a box; each takes group after group of it. */
 template <class I> struct maximum_kernel {
     struct cs_gpu_maximum job;
-    static constexpr int n_resident = 1;
+    static constexpr int n_resident = 3; /* at 80 registers each */
     struct state {};
 
     /* Group j of the box of element `corner`, and how many of its elements exist. */

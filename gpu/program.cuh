@@ -363,7 +363,7 @@ HD int at_most_a_group(int64_t n) { return n < GROUP ? static_cast<int>(n) : sta
 
 template <class I> struct map_kernel {
     struct cs_gpu_map job;
-    static constexpr int n_resident = 1;
+    static constexpr int n_resident = 4; /* at 64 registers each */
     struct state {};
 
     HD int n_phases(const place &) const { return 1; }
