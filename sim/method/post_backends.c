@@ -167,7 +167,8 @@ const struct cs_step cs_fp8_tensor_flashinfer_cutlass_steps[] = {
 };
 STEPS(fp8_tensor_flashinfer_cutlass);
 
-/* BF16 whose largest number decides the scale; upstream takes the largest over all tensor-parallel ranks. */
+/* BF16 whose largest number decides the scale. Upstream reduces it over the tensor-parallel ranks in the middle of
+ * post-load: quant_utils.py, amax_for_moe_weight_quant; with one scale for each row, w2's alone. */
 /* clang-format off */
 #define ONE_RANK                                                                                                       \
     {.kind = CS_STEP_REQUIRE, .when = CS_FACT_ONE_RANK, .at = 1,                                                       \
