@@ -168,6 +168,8 @@ SPOIL(bad_driver, w->ops[1].driver = "layrwise")
 SPOIL(start_in_reload, w->ops[1].driver = "cold_start")
 SPOIL(reload_in_start, w->ops[0].driver = "direct")
 SPOIL(bad_checkpoint, w->ops[1].checkpoint = "D")
+SPOIL(patch_around, w->ops[1].is_patch = true)
+SPOIL(patch_of_nothing, (w->scenario.n_checkpoints = 2, w->checkpoints[1] = (struct cs_checkpoint_config){.name = "B", .patches = "Z", .patched = "w"}))
 SPOIL(reload_first, w->ops[0] = w->ops[1])
 SPOIL(second_start, w->ops[1] = (struct cs_op){.kind = CS_OP_COLD_START, .line = 3, .driver = "meta_build", .checkpoint = "A"})
 SPOIL(expect_first, w->ops[0] = w->ops[2])
@@ -182,6 +184,8 @@ static void plans_start_a_server_reload_it_and_expect_something(void **state) {
         {start_in_reload, 3, "driver \"cold_start\" starts a server"},
         {reload_in_start, 2, "driver \"direct\" reloads a server"},
         {bad_checkpoint, 3, "no checkpoint is named \"D\""},
+        {patch_around, 3, "patch: sparse patches go into live tensors, past every reload: use driver \"raw\""},
+        {patch_of_nothing, 1, "checkpoint \"B\": there is no checkpoint \"Z\" to change"},
         {reload_first, 3, "begin with cold_start"},
         {second_start, 3, "cold_start comes once, first"},
         {expect_first, 4, "an expectation needs a running server"},

@@ -234,6 +234,9 @@ static void a_toy_must_make_sense(void **state) {
         {CALL("{ param = 'p', marks = { {} } }"), "s.lua:1: cs.toy.loads.A[1].marks[1].shape: found nothing, expected a number or a list of numbers"},
         {TOY_WITH(PARAM, "loads = {}, post_load = { 'cast' }"),
          "s.lua:1: cs.toy.post_load[1]: found \"cast\", expected a post-load step (cs.relayout, cs.cast, …)"},
+        {"cs.pad('p', 8, 1, 0, 'half')", "s.lua:1: cs.pad.parts: found \"half\", expected \"whole\" or \"halves\""},
+        {"cs.empty()", "s.lua:1: cs.empty.param: found nothing, expected a string"},
+        {"cs.patched('A', 'w', 0)", "s.lua:1: cs.patched.number: found nothing, expected a finite number"},
         {"cs.cast('p', 'f33')", "s.lua:1: cs.cast.dtype: found \"f33\", expected \"f32\""},
         {"cs.cast('p')", "s.lua:1: cs.cast.dtype: found nothing, expected \"u8\", \"i8\", \"bool\", \"e2m1\", \"e4m3\", \"e5m2\", \"e8m0\", \"i16\", \"u16\", "
                          "\"bf16\", \"f16\", \"i32\", \"u32\", \"f32\", \"i64\", \"u64\" or \"f64\""},
