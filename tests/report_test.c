@@ -38,6 +38,9 @@ static struct cs_verdict passing(void) {
                                .seconds = 0.25, .bytes_moved = 4096, .bytes_peak = 2048};
 }
 
+static struct cs_judged_state judged[] = {{.line = 12, .server = 0x1f},
+                                          {.line = 14, .server = UINT64_C(0xfedcba9876543210), .has_cold_start = true, .cold_start = 2}};
+
 static struct cs_verdict failing(void) {
     struct cs_verdict verdict = passing();
     verdict.policy = "none";
@@ -57,6 +60,8 @@ static struct cs_verdict failing(void) {
                                       .byte_class = CS_BYTE_PADDING, .expected = 0, .actual = 0x3FC0, .dtype = CS_BF16};
     verdict.why = why;
     verdict.n_why = 2;
+    verdict.states = judged;
+    verdict.n_states = CS_COUNT(judged);
     return verdict;
 }
 
@@ -336,6 +341,12 @@ static void json_has_what_the_verdict_has(void **state) {
     assert_int_equal(integer_at(found, "bytes_moved"), 4096);
     assert_int_equal(integer_at(found, "peak_bytes"), 2048);
     assert_string_equal(text_at(found, "digest"), "0000000000000abc");
+    assert_int_equal(json_array_size(json_object_get(found, "states")), 2);
+    const json_t *second = json_array_get(json_object_get(found, "states"), 1);
+    assert_int_equal(integer_at(second, "line"), 14);
+    assert_string_equal(text_at(second, "server"), "fedcba9876543210");
+    assert_string_equal(text_at(second, "cold_start"), "0000000000000002");
+    assert_true(json_is_null(json_object_get(json_array_get(json_object_get(found, "states"), 0), "cold_start")));
     assert_int_equal(integer_at(json_object_get(found, "accounting"), "excess"), 5);
     assert_int_equal(integer_at(json_object_get(found, "accounting"), "not_simulated"), 7);
     assert_null(json_object_get(found, "excess"));

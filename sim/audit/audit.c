@@ -319,10 +319,6 @@ static const char *undetermined(const struct audit *audit, const struct cold *co
     return NULL;
 }
 
-static void add_digests(uint64_t *digest, const struct cs_state *state) {
-    for (size_t i = 0; i < state->n; i++) *digest = cs_mix64(*digest + state->entries[i].digest);
-}
-
 static enum cs_status compare(struct audit *audit, const struct cs_op *op, const struct cs_expected *expected,
                               const char **reason, const char **unclear) {
     struct cs_verdict *verdict = audit->verdict;
@@ -331,8 +327,7 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     const struct cs_state *garbage = &audit->garbage[op - audit->scenario->ops];
     struct cs_state now = {.arena = &audit->scratch};
     CS_TRY(capture(audit, &audit->live, &now));
-    add_digests(&verdict->digest, &now);
-    add_digests(&verdict->digest, &cold->declared);
+    CS_TRY(cs_verdict_add_states(verdict, audit->arena, op->line, &now, &cold->declared));
     const struct cs_entry *first;
     memset(verdict->count, 0, sizeof verdict->count);
     cs_state_compare(&now, &cold->declared, &audit->own_cold, verdict->count, &verdict->params_total, &first);
@@ -360,7 +355,7 @@ static enum cs_status judge_devices(struct audit *audit) {
 static enum cs_status judge_devices_alone(struct audit *audit) {
     struct cs_state now = {.arena = &audit->scratch};
     CS_TRY(capture(audit, &audit->live, &now));
-    add_digests(&audit->verdict->digest, &now);
+    CS_TRY(cs_verdict_add_states(audit->verdict, audit->arena, audit->verdict->line, &now, NULL));
     audit->verdict->params_total = 0;
     for (size_t i = 0; i < now.n; i++) audit->verdict->params_total += now.entries[i].kind == CS_ENTRY_PARAM;
     return judge_devices(audit);

@@ -50,6 +50,14 @@ enum cs_seen {
 _Static_assert(CS_N_SEEN <= 64, "what was seen is a 64-bit set");
 #define CS_SEEN_BIT(what) (UINT64_C(1) << (what))
 
+/* What was compared: digests of all tensors of the server, and of the fresh cold start, if there is one to be equal to.
+ */
+struct cs_judged_state {
+    int line; /* of the expectation; 0: none */
+    bool has_cold_start;
+    uint64_t server, cold_start;
+};
+
 /* One scenario under one policy on one device. Strings live in the report's arena. */
 struct cs_verdict {
     const struct cs_scenario *scenario;
@@ -79,6 +87,8 @@ struct cs_verdict {
     size_t n_ranks;
     uint64_t seen;   /* bits of enum cs_count and enum cs_seen: all that the failing expectation has against the run */
     uint64_t digest; /* of every byte that was compared: two runs with equal counts may still differ */
+    size_t n_states; /* expectations that compared states, in their order */
+    struct cs_judged_state *states;
     double seconds;
     int64_t bytes_moved, bytes_peak;
 };

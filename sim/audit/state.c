@@ -103,3 +103,21 @@ const struct cs_entry *cs_state_find(const struct cs_state *state, const struct 
 bool cs_entry_differs(const struct cs_entry *a, const struct cs_entry *b) {
     return !cs_view_same_layout(&a->view, &b->view) || a->digest != b->digest;
 }
+
+static void add_tensors(uint64_t *digest, const struct cs_state *state) {
+    for (size_t i = 0; i < state->n; i++) *digest = cs_mix64(*digest + state->entries[i].digest);
+}
+
+enum cs_status cs_verdict_add_states(struct cs_verdict *verdict, struct cs_arena *arena, int line,
+                                     const struct cs_state *now, const struct cs_state *cold) {
+    size_t most = verdict->scenario->n_ops + 1; /* each compares once, and what is left once */
+    if (!verdict->states) verdict->states = CS_NEW_ARRAY(arena, struct cs_judged_state, most);
+    CS_REQUIRE(verdict->states, CS_NO_MEMORY, "out of memory for the digests of %zu states", most);
+    struct cs_judged_state *judged = &verdict->states[verdict->n_states++];
+    *judged = (struct cs_judged_state){.line = line, .has_cold_start = cold != NULL};
+    add_tensors(&judged->server, now);
+    add_tensors(&verdict->digest, now);
+    if (cold) add_tensors(&judged->cold_start, cold);
+    if (cold) add_tensors(&verdict->digest, cold);
+    return CS_OK;
+}

@@ -39,6 +39,11 @@ bool cs_entry_differs(const struct cs_entry *a, const struct cs_entry *b);
  * first differing parameter, or NULL. */
 void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, const struct cs_state *own_cold,
                       int64_t *count, int64_t *total, const struct cs_entry **first);
+/* Notes what an expectation of `line` compares, in a digest of each of the two and in that of the whole verdict. `cold`
+ * may be NULL. */
+enum cs_status cs_verdict_add_states(struct cs_verdict *verdict, struct cs_arena *arena, int line,
+                                     const struct cs_state *now, const struct cs_state *cold);
+
 /* ---- what may differ (R7) ---- */
 
 /* The first declaration that names the tensor, or NULL. */

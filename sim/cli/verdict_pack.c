@@ -1,5 +1,5 @@
-/* A verdict as bytes: the structure itself, then everything that was made after the fork: strings, and counts of
- * excused differences. Both processes are the same program. */
+/* A verdict as bytes: the structure itself, then everything that was made after the fork: strings, counts of excused
+ * differences, and digests of states. Both processes are the same program. */
 #include "sim/cli/run.h"
 
 #include <stdlib.h>
@@ -36,6 +36,7 @@ char *cs_verdict_pack(const struct cs_verdict *verdict, size_t *size) {
     for (size_t i = 0; i < N_TEXTS; i++) put_text(out, *texts[i]);
     for (size_t i = 0; i < verdict->n_why; i++) put_text(out, verdict->why[i]);
     if (verdict->n_excused) fwrite(verdict->n_excused, sizeof(int64_t), verdict->scenario->n_excuses, out);
+    if (verdict->n_states) fwrite(verdict->states, sizeof *verdict->states, verdict->n_states, out);
     bool had_failed = ferror(out);
     if (fclose(out) == 0 && !had_failed) return bytes;
     free(bytes);
@@ -67,6 +68,25 @@ static enum cs_status get_text(struct reader *reader, const char **text) {
     return get(reader, copy, size);
 }
 
+static enum cs_status get_excused(struct reader *reader, struct cs_verdict *verdict) {
+    size_t n = verdict->scenario->n_excuses;
+    if (!verdict->n_excused) return CS_OK;
+    int64_t *excused = CS_NEW_ARRAY(reader->arena, int64_t, n + 1);
+    CS_REQUIRE(excused, CS_NO_MEMORY, "no memory for a verdict of a child process");
+    verdict->n_excused = excused;
+    return get(reader, excused, n * sizeof *excused);
+}
+
+static enum cs_status get_states(struct reader *reader, struct cs_verdict *verdict) {
+    CS_REQUIRE(verdict->n_states <= verdict->scenario->n_ops + 1, CS_INTERNAL,
+               "a verdict of a child process has %zu states of %zu operations", verdict->n_states,
+               verdict->scenario->n_ops);
+    struct cs_judged_state *states = CS_NEW_ARRAY(reader->arena, struct cs_judged_state, verdict->n_states + 1);
+    CS_REQUIRE(states, CS_NO_MEMORY, "no memory for a verdict of a child process");
+    verdict->states = states;
+    return get(reader, states, verdict->n_states * sizeof *states);
+}
+
 enum cs_status cs_verdict_unpack(const char *bytes, size_t size, struct cs_arena *arena, struct cs_verdict *verdict) {
     struct reader reader = {bytes, bytes + size, arena};
     const char **texts[N_TEXTS], **why;
@@ -79,10 +99,6 @@ enum cs_status cs_verdict_unpack(const char *bytes, size_t size, struct cs_arena
     CS_REQUIRE(why, CS_NO_MEMORY, "no memory for a verdict of a child process");
     for (size_t i = 0; i < verdict->n_why; i++) CS_TRY(get_text(&reader, &why[i]));
     verdict->why = verdict->n_why ? why : NULL;
-    if (!verdict->n_excused) return CS_OK;
-    size_t n = verdict->scenario->n_excuses;
-    int64_t *excused = CS_NEW_ARRAY(arena, int64_t, n + 1);
-    CS_REQUIRE(excused, CS_NO_MEMORY, "no memory for a verdict of a child process");
-    verdict->n_excused = excused;
-    return get(&reader, excused, n * sizeof *excused);
+    CS_TRY(get_excused(&reader, verdict));
+    return get_states(&reader, verdict);
 }

@@ -129,6 +129,20 @@ static json_t *differences(const struct cs_verdict *verdict, int *failures) {
     return list;
 }
 
+static json_t *judged_states(const struct cs_verdict *verdict, int *failures) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < verdict->n_states; i++) {
+        const struct cs_judged_state *state = &verdict->states[i];
+        json_t *object = json_object();
+        put(object, "line", json_integer(state->line), failures);
+        put(object, "server", json_sprintf("%016" PRIx64, state->server), failures);
+        put(object, "cold_start", state->has_cold_start ? json_sprintf("%016" PRIx64, state->cold_start) : json_null(),
+            failures);
+        append(list, object, failures);
+    }
+    return list;
+}
+
 static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     const struct cs_scenario *scenario = verdict->scenario;
     json_t *object = json_object();
@@ -153,6 +167,7 @@ static json_t *verdict_object(const struct cs_verdict *verdict, int *failures) {
     put(object, "why", texts(verdict->why, verdict->n_why, failures), failures);
     put(object, "seconds", json_real(verdict->seconds), failures);
     put(object, "digest", json_sprintf("%016" PRIx64, verdict->digest), failures);
+    put(object, "states", judged_states(verdict, failures), failures);
     put(object, "bytes_moved", json_integer(verdict->bytes_moved), failures);
     put(object, "peak_bytes", json_integer(verdict->bytes_peak), failures);
     return object;
