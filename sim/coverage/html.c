@@ -167,6 +167,36 @@ static enum cs_status crosses_json(const struct cs_coverage *coverage, json_t *r
     return status;
 }
 
+/* How many runs killed the mutant, by channel. */
+static json_t *kills_of(const json_t *mutant) {
+    json_t *counts = json_object();
+    size_t i, j;
+    const json_t *cell, *channel;
+    json_array_foreach(json_object_get(mutant, "cells"), i, cell) {
+        json_array_foreach(cell, j, channel) {
+            const char *name = json_string_value(channel);
+            json_int_t n = name ? json_integer_value(json_object_get(counts, name)) : 0;
+            if (name) json_object_set_new(counts, name, json_integer(n + 1));
+        }
+    }
+    return counts;
+}
+
+/* Of what `mutants --json` wrote, what the page shows: not each run. */
+static json_t *kills_json(const json_t *root) {
+    json_t *mutants = json_array();
+    size_t i;
+    const json_t *mutant;
+    json_array_foreach(json_object_get(root, "mutants"), i, mutant) {
+        json_t *row = json_object();
+        static const char *const kept[] = {"mutant", "text", "killed", "proof"};
+        for (size_t k = 0; k < CS_COUNT(kept); k++) json_object_set(row, kept[k], json_object_get(mutant, kept[k]));
+        json_object_set_new(row, "by", kills_of(mutant));
+        json_array_append_new(mutants, row);
+    }
+    return mutants;
+}
+
 static enum cs_status data_json(const struct cs_coverage_page *page, json_t *root) {
     json_t *now = NULL, *previous = NULL;
     CS_TRY(numbers_json(page->now, &now));
@@ -179,7 +209,8 @@ static enum cs_status data_json(const struct cs_coverage_page *page, json_t *roo
         json_error_t error;
         json_t *kills = json_loads(page->kill_matrix, 0, &error);
         CS_REQUIRE(kills, CS_BAD_FILE, "kill matrix:%d: %s", error.line, error.text);
-        json_object_set_new(root, "kills", kills);
+        json_object_set_new(root, "kills", kills_json(kills));
+        json_decref(kills);
     }
     if (page->gcovr) json_object_set_new(root, "gcovr", json_string(page->gcovr));
     return crosses_json(page->now, root);
