@@ -6,7 +6,7 @@
 
 /* clang-format off */
 const struct cs_option cs_coverage_options[] = {
-    {"next", 0, "N|orders|pairs|enough|all|illegal", CS_ONCE, "take N ways of loading, those that hit most of what was never hit; or every order of operations; and every pair; and as many triples as --check all wants; and every triple; or try every illegal pair, which must be refused"},
+    {"next", 0, "N|orders|pairs|all|illegal", CS_ONCE, "take N ways of loading, those that hit most of what was never hit; or every order of operations; and every pair; and every triple; or try every illegal pair, which must be refused"},
     {"hit", 0, "CELL", CS_REPEATED, "take a way of loading with these values: driver=direct,policy=none; or operations in an order: order=cold_start+sleep+direct"},
     {"lua", 0, NULL, CS_ONCE, "with --hit: print the file instead of running it"},
     {"output-dir", 0, "DIR", CS_ONCE, "keep the files that --next and --hit make, in this folder"},

@@ -97,19 +97,13 @@ static enum cs_status take_path(struct tour *tour, const struct cs_way *path) {
 struct next {
     int n_kinds;
     struct cs_cells cells[2];  /* pairs, then triples */
-    double least[2];           /* percent of each kind: more is not looked for */
     size_t cross[2], index[2]; /* how far each was looked through */
 };
-
-static bool is_enough(const struct cs_cells *cells, double least) {
-    return 100.0 * (double)cells->n_hit >= least * (double)cells->n_valid;
-}
 
 /* The next cell that was never hit: pairs first. */
 static bool find_never(const struct tour *tour, struct next *next, struct cs_way *cell) {
     for (int kind = 0; kind < next->n_kinds; kind++)
-        for (; !is_enough(&next->cells[kind], next->least[kind]) && next->cross[kind] < next->cells[kind].n_crosses;
-             next->cross[kind]++, next->index[kind] = 0) {
+        for (; next->cross[kind] < next->cells[kind].n_crosses; next->cross[kind]++, next->index[kind] = 0) {
             const struct cs_cross *cross = &next->cells[kind].crosses[next->cross[kind]];
             for (; next->index[kind] < cross->n_cells; next->index[kind]++) {
                 if (cross->state[next->index[kind]] != CS_PATH_VALID || cross->hits[next->index[kind]]) continue;
@@ -127,14 +121,13 @@ static void mark(const struct tour *tour, struct next *next, size_t first_path) 
                 const struct cs_cross *cross = &next->cells[kind].crosses[c];
                 const struct cs_seen_path *seen = &tour->coverage.paths[p];
                 size_t cell = cs_cross_index(&tour->model, cross, &seen->path);
-                if (!cs_seen_hits(seen)) continue;
-                next->cells[kind].n_hit += !cross->hits[cell]++ && cross->state[cell] == CS_PATH_VALID;
+                cross->hits[cell] += cs_seen_hits(seen) > 0;
             }
 }
 
 /* At most `n` runs; what is left of them is returned through it. */
-static enum cs_status take_paths(struct tour *tour, size_t *n, int n_kinds, double least_triples) {
-    struct next next = {.n_kinds = n_kinds, .least = {100.0, least_triples}};
+static enum cs_status take_paths(struct tour *tour, size_t *n, int n_kinds) {
+    struct next next = {.n_kinds = n_kinds};
     struct cs_way cell, path;
     CS_TRY(cs_cells_count(&tour->coverage, 2, &tour->arena, &next.cells[0]));
     CS_TRY(cs_cells_count(&tour->coverage, 3, &tour->arena, &next.cells[1]));
@@ -290,26 +283,23 @@ static enum cs_status hit(struct tour *tour, const char *text) {
 static enum cs_status take_next(struct tour *tour, const char *text) {
     static const struct {
         const char *word;
-        int n_kinds;
-        double least_triples; /* percent; less than 0: the declared one */
-    } words[] = {{"orders", 0, 0}, {"pairs", 1, 0}, {"enough", 2, -1}, {"all", 2, 100.0}};
+        int n_kinds; /* of cells */
+    } words[] = {{"orders", 0}, {"pairs", 1}, {"all", 2}};
     size_t n = MOST_NEXT;
     if (cs_text_equal(text, "illegal")) return take_illegal(tour);
     for (size_t i = 0; i < CS_COUNT(words); i++) {
         if (!cs_text_equal(text, words[i].word)) continue;
-        bool is_declared = words[i].least_triples < 0;
         CS_TRY(take_orders(tour, &n));
-        return take_paths(tour, &n, words[i].n_kinds, is_declared ? cs_coverage_least(3) : words[i].least_triples);
+        return take_paths(tour, &n, words[i].n_kinds);
     }
     char *end;
     n = strtoul(text, &end, 10);
-    CS_REQUIRE(
-        *text && !*end && n >= 1 && n <= MOST_NEXT, CS_BAD_USAGE,
-        "--next wants a number from 1 to %d, \"orders\", \"pairs\", \"enough\", \"all\" or \"illegal\", found \"%s\"",
-        MOST_NEXT, text);
-    CS_TRY(take_paths(tour, &n, 1, 0));
+    CS_REQUIRE(*text && !*end && n >= 1 && n <= MOST_NEXT, CS_BAD_USAGE,
+               "--next wants a number from 1 to %d, \"orders\", \"pairs\", \"all\" or \"illegal\", found \"%s\"",
+               MOST_NEXT, text);
+    CS_TRY(take_paths(tour, &n, 1));
     CS_TRY(take_orders(tour, &n));
-    return take_paths(tour, &n, 2, 100.0);
+    return take_paths(tour, &n, 2);
 }
 
 enum cs_status cs_tour_take(struct tour *tour) {

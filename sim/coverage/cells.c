@@ -127,8 +127,6 @@ int64_t cs_coverage_undeclared(const struct cs_coverage *coverage, const struct 
     return n;
 }
 
-double cs_coverage_least(size_t n_axes) { return n_axes == 2 ? CS_COVERAGE_LEAST_PAIRS : CS_COVERAGE_LEAST_TRIPLES; }
-
 enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, enum cs_coverage_asked asked, bool *answer) {
     struct cs_arena arena = {0};
     struct cs_cells pairs, triples;

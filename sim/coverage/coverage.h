@@ -163,8 +163,6 @@ int64_t cs_coverage_undeclared(const struct cs_coverage *coverage, const struct 
 
 /* What is asked of a report: nothing, that enough pairs are hit, that enough triples are hit too. */
 enum cs_coverage_asked { CS_ASKED_NOTHING, CS_ASKED_PAIRS = 2, CS_ASKED_TRIPLES = 3 };
-/* Percentage of valid cells of two or three axes that coverage/model.h asks for. */
-double cs_coverage_least(size_t n_axes);
 /* Whether as much is hit as coverage/model.h asks for, and no illegal load was accepted. */
 enum cs_status cs_coverage_is_enough(const struct cs_coverage *coverage, enum cs_coverage_asked asked, bool *answer);
 
