@@ -140,10 +140,21 @@ def raise_floors(report, root):
     return 0
 
 
+def forget_deleted(build, root):
+    """A build folder keeps the compiler's notes of a source that was deleted since; gcovr would want to show it."""
+    for notes in build.rglob("*.gcno"):
+        folder, _, rest = str(notes.relative_to(build)).partition("CMakeFiles/")
+        source = rest.partition(".dir/")[2].removesuffix(".gcno")
+        if not any((top / folder / source).exists() for top in (root, build)):
+            notes.unlink()
+            notes.with_suffix(".gcda").unlink(missing_ok=True)
+
+
 def report(build, added, root):
     out = build / "report"
     out.mkdir(exist_ok=True)
-    # No effect on joined ones. A build folder may keep notes of a source that was deleted since.
+    forget_deleted(build, root)
+    # No effect on joined ones.
     counts = ["--exclude-throw-branches", "--exclude-unreachable-branches", "--gcov-ignore-errors=source_not_found"]
     gcovr = [str(root / ".venv/bin/gcovr"), "--config", str(root / "coverage/gcovr.cfg"), "--root", str(root)]
     mine, joined = out / "this_machine.json", out / "coverage.json"

@@ -106,6 +106,24 @@ class Commands(unittest.TestCase):
         self.assertEqual(found.returncode, 1)
         self.assertIn("sim/padding is [98, 90], was [99, 90]", found.stdout)
 
+    def test_notes_of_a_deleted_source_are_forgotten(self):
+        objects, tests = self.root / "build/CMakeFiles/engine.dir", self.root / "build/tests/CMakeFiles/a_test.dir"
+        for folder in (objects / "sim/padding", tests, self.root / "tests"):
+            folder.mkdir(parents=True)
+        self.write("sim/padding/kept.c", "")
+        self.write("build/made.c", "")
+        self.write("tests/a_test.c", "")
+        for name in ("sim/padding/kept.c", "sim/padding/gone.c", "made.c"):
+            for kind in ("gcno", "gcda"):
+                (objects / f"{name}.{kind}").write_text("")
+        (tests / "a_test.c.gcno").write_text("")
+        (tests / "gone_test.c.gcno").write_text("")
+        coverage.forget_deleted(self.root / "build", self.root)
+        left = sorted(str(path.relative_to(self.root / "build")) for path in (self.root / "build").rglob("*.gc*"))
+        self.assertEqual(left, ["CMakeFiles/engine.dir/made.c.gcda", "CMakeFiles/engine.dir/made.c.gcno",
+                                "CMakeFiles/engine.dir/sim/padding/kept.c.gcda", "CMakeFiles/engine.dir/sim/padding/kept.c.gcno",
+                                "tests/CMakeFiles/a_test.dir/a_test.c.gcno"])
+
     def test_an_exclusion_says_why(self):
         self.write("coverage/line_floors.json", '{"sim/padding": [98, 90]}')
         self.assertEqual(self.check().returncode, 0)

@@ -128,9 +128,13 @@ def expect(condition, text):
 def make_page(coldstart, folder):
     run = [coldstart, "coverage", "--hit", "driver=direct,policy=none,device=ref,method=gpt_oss_mxfp4", "--html", folder / "page.html"]
     subprocess.run([*run, "--json", folder / "a.json", "--seed", "1"], check=True, stdout=subprocess.DEVNULL)
-    page = folder / "page.html"
-    subprocess.run([coldstart, "coverage", folder / "a.json", "--next", "3", "--previous", folder / "a.json", "--html", page, "--gcovr", "report/index.html"],
-                   check=True, stdout=subprocess.DEVNULL)
+    page, kills = folder / "page.html", folder / "kills.json"
+    seen = [["bytes"], None, ["bytes", "fill"], []]
+    mutants = [{"mutant": "no_fill", "text": "nothing is filled", "killed": True, "proof": None, "cells": seen},
+               {"mutant": "<b>", "text": "text that is no HTML", "killed": False, "proof": None, "cells": [None] * 4}]
+    kills.write_text(json.dumps({"mutants": mutants}), encoding="utf-8")
+    subprocess.run([coldstart, "coverage", folder / "a.json", "--next", "3", "--previous", folder / "a.json", "--html", page, "--gcovr", "report/index.html",
+                    "--kill-matrix", kills], check=True, stdout=subprocess.DEVNULL)
     return page
 
 
@@ -177,6 +181,11 @@ def look(browser, page, shots):
     expect(browser.ask("document.querySelector('#cards').textContent.includes('since the file before')"), "a trend against the file before")
 
 
+def look_at_kills(browser):
+    rows = browser.ask("[...document.querySelectorAll('#kills tr')].map(r => [...r.cells].map(c => c.textContent))")
+    expect(rows == [["mutant", "bytes", "fill"], ["no_fill", "2", "1"], ["<b> survives", "", ""]], f"the kill matrix: {rows}")
+
+
 def look_elsewhere(browser, shots):
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     browser.ask("scrollTo(0, 0)")
@@ -204,6 +213,8 @@ def main():
         browser = Browser(program, folder / "profile")
         try:
             look(browser, page, shots)
+            if not sys.argv[1].endswith(".html"):
+                look_at_kills(browser)
             look_elsewhere(browser, shots)
             problems = browser.problems()
         finally:
