@@ -88,6 +88,19 @@ static void json_has_every_column(void **state) {
     json_decref(report);
 }
 
+/* Orderings a second: one row for each model that is asked for. */
+static void orderings_are_measured(void **state) {
+    (void)state;
+    assert_int_equal(bench("fuzz -k minimal"), 0);
+    assert_says(out, "orderings a second, one thread, device ref");
+    const char *row = strstr(out, "bf16 minimal, 2 experts, 64 x 64");
+    assert_non_null(row);
+    assert_true(atof(row + strlen("bf16 minimal, 2 experts, 64 x 64")) > 1);
+    assert_null(strstr(out, "trtllm"));
+    assert_int_equal(bench("fuzz -k minimal --device emu"), 0);
+    assert_says(out, "device emu");
+}
+
 static void what_is_wrong_is_said(void **state) {
     (void)state;
     static const struct { const char *arguments; int status; const char *message; } rows[] = {
@@ -120,6 +133,7 @@ int main(void) {
         cmocka_unit_test(every_row_runs_small),
         cmocka_unit_test(devices_have_yardsticks_of_their_own),
         cmocka_unit_test_setup_teardown(json_has_every_column, make_test_folder, remove_test_folder),
+        cmocka_unit_test(orderings_are_measured),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(only_check_judges),
     };

@@ -229,6 +229,57 @@ static size_t n_lines_with(const char *start) {
     return n;
 }
 
+static void write_ways(const char *file, struct cs_seen_path *ways, size_t n) {
+    for (size_t i = 0; i < n; i++) assert_ok(cs_coverage_add(&coverage, &ways[i]));
+    assert_ok(cs_coverage_write(file, &coverage));
+}
+
+/* Whoever only looks at the numbers still reads what is wrong, and where. */
+static void the_summary_names_what_is_wrong(void **state) {
+    (void)state;
+    struct cs_seen_path ways[] = {refused("layerwise", "cold", "in_order"), refused("direct", "waiting", "in_order")};
+    ways[0].scenario = "was.refused", ways[1].scenario = "was.accepted";
+    ways[1].accepted = 1;
+    write_ways("wrong.json", ways, 2);
+    coldstart("coverage wrong.json --check pairs");
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.out, "1 illegal ways of loading were accepted, such as loader=per_expert_awq,method=awq");
+    assert_says(outcome.out, "arrival=in_order,device=ref in was.accepted\n");
+    assert_says(outcome.out, "1 ways of loading were only refused, and hit nothing, since coverage/model.h does not declare");
+    assert_says(outcome.out, "arrival=in_order,device=ref in was.refused\n");
+    assert_says(outcome.out, "failed: --check pairs: ");
+    assert_null(strstr(outcome.out, "left out"));
+    coldstart("coverage wrong.json >out.txt; sed -i 's/per_expert_awq/of_yesterday/' wrong.json");
+    coldstart("coverage wrong.json");
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.out, "2 ways of loading left out: this program knows no such method, loader or driver\n");
+}
+
+static void files_that_cannot_be_used_are_named(void **state) {
+    (void)state;
+    write_ways("one.json", (struct cs_seen_path[]){refused("raw", "cold", "in_order")}, 1);
+    write_text("bad.json", "{ \"mutants\": ");
+    assert_refused("coverage one.json --html one.html --kill-matrix none.json", 2, "cannot read \"none.json\"");
+    assert_refused("coverage one.json --html one.html --kill-matrix bad.json", 2, "kill matrix:1: ");
+    assert_refused("coverage one.json --html one.html --previous bad.json", 2, "bad.json:1: ");
+    assert_refused("coverage one.json --html no/such/one.html", 2, "no/such/one.html");
+    assert_refused("coverage --next 1 --output-dir one.json", 2, "one.json");
+}
+
+static void a_folder_for_files_is_asked_for(void **state) {
+    (void)state;
+    assert_int_equal(setenv("TMPDIR", "/no/such/folder", 1), 0);
+    coldstart("coverage --next 1");
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    assert_int_equal(outcome.status, 2);
+    assert_says(outcome.err, "/no/such/folder/coldstart_coverage_");
+    assert_says(outcome.err, "set TMPDIR, or name a folder with --output-dir");
+    coldstart("coverage --next 2 --output-dir kept");
+    assert_int_equal(outcome.status, 0);
+    coldstart("run kept/1.lua kept/2.lua -q");
+    assert_says(outcome.out, "coverage.2");
+}
+
 static void every_possible_order_is_run(void **state) {
     (void)state;
     coldstart("coverage --next orders --json orders.json >printed.txt");
@@ -292,6 +343,9 @@ int main(void) {
         TEST(orders_need_not_be_side_by_side),
         TEST(orders_are_read_and_slips_named),
         TEST(every_order_has_a_chain),
+        TEST(the_summary_names_what_is_wrong),
+        TEST(files_that_cannot_be_used_are_named),
+        TEST(a_folder_for_files_is_asked_for),
         TEST(every_possible_order_is_run),
         TEST(one_order_is_run_or_printed),
         TEST(nothing_in_place_follows_a_build_on_meta),
