@@ -160,7 +160,7 @@ static void a_plan_must_make_sense(void **state) {
         {RUN("\n\ns:reload 'B'"), "s.lua:3: s:reload: found \"B\", expected { driver = …, checkpoint = … }"},
         {RUN("s:reload { checkpoint = 'B' }"), "s.lua:1: s:reload.driver: found nothing, expected a string"},
         {RUN("s:reload { driver = 'direct', checkpoint = 'B', ordr = 'file' }"), "s.lua:1: s:reload.ordr: unknown key, did you mean \"order\"?"},
-        {RUN("s:reload { driver = 'direct', checkpoint = 'B', order = 'any' }"), "s.lua:1: s:reload.order: found \"any\", expected \"file\", \"shuffled\" or \"reversed\""},
+        {RUN("s:reload { driver = 'direct', checkpoint = 'B', order = 'any' }"), "s.lua:1: s:reload.order: found \"any\", expected \"file\", \"shuffled\", \"reversed\" or \"modules\""},
         {RUN("s:reload { driver = 'direct', checkpoint = 'B', omit = '*' }"), "s.lua:1: s:reload.omit: found \"*\", expected a list"},
         {"local kept cs.scenario { name = 'x', model = " TOY ", run = function(s) kept = s end }\nkept:cold_start 'A'",
          "s.lua:2: s:cold_start: run has returned: s is no longer of use"},

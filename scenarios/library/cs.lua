@@ -221,6 +221,7 @@
 ---@field checkpoint? string name of a checkpoint; `"dummy_start"` has none
 ---@field driver? cs.StartDriver `"meta_build"`: built on the meta device, tensors of a finished server attached; `"dummy_start"`: random numbers; default: `"cold_start"`
 ---@field loader? cs.Loader|cs.OwnLoader another loader than the scenario's
+---@field order? "file"|"shuffled"|"reversed"|"modules"|integer[] order of arrival; shuffled: from the seed; modules: these are, and tensors of one keep their order; a list: positions in the file's order, from 1; default: `"file"`
 
 ---@class cs.Against
 ---@field policy cs.Policy of the cold start to compare with
@@ -247,6 +248,8 @@
 ---@field fill_skipped? integer recorded parameters whose layout no longer matched, so that their padding was not filled
 ---@field warnings? integer padded writes into parameters that are not registered
 ---@field buffered_bytes? integer bytes of checkpoint tensors that buffered loader calls held at one time, at most, on any rank
+---@field changed? integer tensors that are not what they were at the expectation before: bytes and layout, and a parameter's or buffer's address
+---@field padding_leaks? integer parameters with a bit that the checkpoint decides and padding too, if nobody refills it; looked for only when it is expected
 ---@field values? table<string, number[]> what parameters of a toy hold, row by row; beside counts or alone
 ---@field against? cs.Against compare with a cold start under another policy; beside counts or policies
 ---@field none? cs.Expectation|cs.Expected under this policy, instead of counts
@@ -258,7 +261,7 @@
 ---@field driver cs.ReloadDriver how the checkpoint comes in: `coldstart list drivers`
 ---@field checkpoint string name of a checkpoint
 ---@field loader? cs.Loader|cs.OwnLoader another loader than the scenario's
----@field order? "file"|"shuffled"|"reversed"|integer[] order of arrival; shuffled: from the seed; a list: positions in the file's order, from 1; default: `"file"`
+---@field order? "file"|"shuffled"|"reversed"|"modules"|integer[] order of arrival; shuffled: from the seed; modules: these are, and tensors of one keep their order; a list: positions in the file's order, from 1; default: `"file"`
 ---@field only? string[] patterns: nothing but tensors that match is sent; `{}`: an empty load
 ---@field omit? string[] patterns of checkpoint tensors that are not sent; `*` matches any run of characters; default: `{}`
 ---@field duplicate? string[] patterns of tensors that are sent twice, one right after the other; default: `{}`

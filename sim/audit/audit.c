@@ -28,6 +28,7 @@ struct audit {
     struct cold *colds;
     const char *checkpoint; /* that the server should hold */
     const char *refusal;    /* of the load before; NULL: it went well */
+    struct cs_state before; /* at the expectation before; empty at the first */
     size_t n_noted;         /* tensors of states so far, for recording and reference */
     int64_t device_differ;
     const char *device_first; /* the first of them */
@@ -120,20 +121,17 @@ static enum cs_status capture(struct audit *audit, struct cs_session *session, s
 
 /* ---- cold starts ---- */
 
-/* Adds one module of one rank, from a session that holds nothing else. */
-static enum cs_status add_cold_module(struct audit *audit, const struct cs_session_config *whole, size_t rank,
-                                      size_t module, struct cs_state *state) {
-    const struct cs_module_spec *spec = &audit->live.model.ranks[rank].modules[module];
-    struct cs_session_config config = *whole;
-    config.only_module = spec->name;
-    config.only_rank = (int)rank;
+/* Adds what a cold start holds: of one module, from a session that holds nothing else, or of all (SIZE_MAX). */
+static enum cs_status add_cold(struct audit *audit, const struct cs_session_config *config, size_t module,
+                               struct cs_state *state) {
     struct cs_session session;
     size_t before = state->n;
-    enum cs_status status = cs_cold_session(&config, audit->checkpoint, &session);
+    enum cs_status status = cs_cold_session(config, audit->checkpoint, &session);
     if (status == CS_OK) status = capture(audit, &session, state);
     for (size_t i = before; i < state->n; i++) {
-        state->entries[i].module = module;
-        state->entries[i].spec = spec; /* its own went with the session */
+        struct cs_entry *entry = &state->entries[i];
+        if (module != SIZE_MAX) entry->module = module;
+        entry->spec = &audit->live.model.ranks[entry->rank].modules[entry->module]; /* its own went with the session */
     }
     close_session(audit, &session);
     return status;
@@ -141,12 +139,15 @@ static enum cs_status add_cold_module(struct audit *audit, const struct cs_sessi
 
 static enum cs_status cold_state(struct audit *audit, const char *policy, bool is_garbage, struct cs_state *state) {
     struct cs_session_config config = config_of(audit, policy, is_garbage);
+    int only_rank = config.only_rank;
     *state = (struct cs_state){.arena = &audit->scratch};
-    for (size_t r = 0; r < audit->live.model.n_ranks; r++) {
-        bool is_run = config.only_rank < 0 || config.only_rank == (int)r;
-        for (size_t m = 0; is_run && m < audit->live.model.n_modules; m++)
-            CS_TRY(add_cold_module(audit, &config, r, m, state));
-    }
+    if (audit->options->is_quick) return add_cold(audit, &config, SIZE_MAX, state);
+    for (size_t r = 0; r < audit->live.model.n_ranks; r++)
+        for (size_t m = 0; (only_rank < 0 || only_rank == (int)r) && m < audit->live.model.n_modules; m++) {
+            config.only_module = audit->live.model.ranks[r].modules[m].name;
+            config.only_rank = (int)r;
+            CS_TRY(add_cold(audit, &config, m, state));
+        }
     return CS_OK;
 }
 
@@ -336,12 +337,20 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     verdict->count[CS_COUNT_device_differ] = audit->device_differ;
     cs_load_counts(&audit->live, audit->arena, verdict);
     CS_TRY(cs_graphs_compare(audit->graphs, &cold->declared, &verdict->count[CS_COUNT_graph_differ]));
+    verdict->count[CS_COUNT_changed] = cs_state_changed(&now, &audit->before);
+    audit->before = now;
+    const char *leak = NULL;
+    if (expected->has_count[CS_COUNT_padding_leaks]) /* three more cold starts: only for who asks */
+        CS_TRY(cs_padding_leaks(&audit->live, audit->checkpoint, op->line, audit->arena,
+                                &verdict->count[CS_COUNT_padding_leaks], &leak));
     if (!op->against_policy) *unclear = undetermined(audit, cold);
     *reason = cs_expected_judge(expected, verdict->count, audit->arena, &verdict->seen);
+    if (*reason && leak) *reason = cs_arena_format(audit->arena, "%s, the first is %s", *reason, leak);
     CS_TRY(cs_expected_values_judge(expected, &audit->live, audit->arena, reason, &verdict->seen));
     verdict->first.exists = false;
     verdict->n_why = 0;
-    return first && !audit->options->is_brief ? explain(audit, cold_policy, first, &now, cold, garbage) : CS_OK;
+    bool is_brief = audit->options->is_brief || audit->options->is_quick;
+    return first && !is_brief ? explain(audit, cold_policy, first, &now, cold, garbage) : CS_OK;
 }
 
 static enum cs_status judge_devices(struct audit *audit) {
@@ -432,7 +441,7 @@ static enum cs_status judge_cold(struct audit *audit) {
 
 static enum cs_status run_all(struct audit *audit) {
     struct cs_session_config config = config_of(audit, audit->options->policy, false);
-    config.is_tracing = true;
+    config.is_tracing = !audit->options->is_quick;
     config.probes = audit->verdict->probes;
     audit->own_cold.arena = &audit->scratch;
     audit->n_excused = CS_NEW_ARRAY(audit->arena, int64_t, audit->scenario->n_excuses + 1);
@@ -466,6 +475,7 @@ enum cs_status cs_audit_scenario(const struct cs_scenario *scenario, const struc
     double start = now_seconds();
     struct cs_memory memory = cs_device_memory(options->device);
     cs_pool_init(&audit.own_pool, &memory);
+    audit.own_pool.most_bytes = options->most_bytes;
     audit.pool = options->pool ? options->pool : &audit.own_pool;
     *verdict = (struct cs_verdict){.scenario = scenario,
                                    .device = options->device->name,

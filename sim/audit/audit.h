@@ -114,6 +114,8 @@ struct cs_audit_options {
     const struct cs_recording *reference_cold; /* those of the engine without the mutant, which are right; or NULL */
     bool is_brief;                             /* without first difference and explanation */
     struct cs_pool *pool;                      /* of the device, which audits share; NULL: one of this audit's own */
+    bool is_quick;     /* brief, and cold starts are of all modules at once: more memory, the same counts */
+    size_t most_bytes; /* of its own pool: a load that needs more is refused; 0: as much as the device has */
 };
 
 /* Runs the scenario and judges it. A status other than CS_OK means that it could not be run (bad checkpoint, no memory

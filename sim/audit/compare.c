@@ -82,6 +82,17 @@ void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, c
     compare_aliases(now, own_cold, count); /* whose ties are those of any cold start of this model */
 }
 
+int64_t cs_state_changed(const struct cs_state *now, const struct cs_state *before) {
+    int64_t changed = 0;
+    for (size_t i = 0; i < before->n; i++) {
+        const struct cs_entry *was = &before->entries[i], *is = cs_state_find(now, was, i);
+        bool may_move = was->kind != CS_ENTRY_PARAM; /* side tensors are made anew by post-load */
+        changed += !is || cs_entry_differs(is, was) || (!may_move && !is_same_address(is, was));
+    }
+    for (size_t i = 0; before->n && i < now->n; i++) changed += !cs_state_find(before, &now->entries[i], i);
+    return changed;
+}
+
 int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other, const struct cs_state *cold) {
     int64_t lucky = 0;
     for (size_t i = 0; i < cold->n; i++) {

@@ -60,6 +60,16 @@ void cs_excuse_count(const struct cs_scenario *scenario, const struct cs_state *
 /* Parameters equal to the cold start in `now` and different in `other`, the same plan over other garbage (R8.3). */
 int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other, const struct cs_state *cold);
 
+/* Tensors of `now` that are not what they were in `before`, an earlier state of the same server; none when that is
+ * empty. */
+int64_t cs_state_changed(const struct cs_state *now, const struct cs_state *before);
+
+/* Parameters of a cold start of `checkpoint` with a bit that the checkpoint decides, and padding too: where
+ * another checkpoint of the scenario differs over the same padding, and this one over another that nobody refills.
+ * `line`: of the expectation that asks. CS_BAD_SCRIPT when there is no other checkpoint. */
+enum cs_status cs_padding_leaks(const struct cs_session *live, const char *checkpoint, int line, struct cs_arena *arena,
+                                int64_t *n_leaks, const char **first);
+
 /* The reason of a failure: a declaration that no tensor made use of; NULL: all were used. */
 const char *cs_excuse_unused(const struct cs_scenario *scenario, const int64_t *n_excused, struct cs_arena *arena);
 

@@ -6,7 +6,7 @@
 
 #include "sim/cli/fuzz.h"
 
-enum { ROOM = 8192, CANARY_SHARE = 16 };
+enum { ROOM = 8192, CANARY_SHARE = 16, MOST_CANARIES = 256 };
 
 /* A plan that was sent and whose answer has not been taken yet. */
 struct pending {
@@ -38,6 +38,13 @@ static void note_paths(struct cs_campaign *campaign, const struct cs_fuzz_plan *
     }
 }
 
+/* The same plan without the canary, whose answer came right before, must not fail, or nothing was found. */
+static void note_canary(struct cs_campaign *campaign, bool is_failure) {
+    if (!is_failure || campaign->has_failed_before || campaign->first_canary >= 0) return;
+    campaign->first_canary = campaign->n_canary_runs;
+    campaign->canary_seconds = cs_progress_now() - campaign->start;
+}
+
 static enum cs_status take(struct cs_campaign *campaign, const struct pending *pending) {
     const struct cs_fuzz_answer *answer = &pending->answer;
     CS_REQUIRE(answer->status != CS_NO_MEMORY, CS_NO_MEMORY, "%s", answer->reason);
@@ -48,11 +55,13 @@ static enum cs_status take(struct cs_campaign *campaign, const struct pending *p
         campaign->n_of_part[pending->part]++;
         note_paths(campaign, &pending->plan);
     }
-    bool is_failure = answer->outcome == CS_FUZZ_FAILED || answer->status != CS_OK;
-    if (!is_failure) return CS_OK;
+    bool is_failure = cs_answer_is_failure(answer);
+    if (pending->is_canary) note_canary(campaign, is_failure);
+    if (!pending->is_canary) campaign->has_failed_before = is_failure;
+    if (!is_failure || pending->is_canary) return CS_OK;
     struct cs_fuzz_answer own = *answer;
     if (answer->status != CS_OK) snprintf(own.fingerprint, sizeof own.fingerprint, "internal %.200s", own.reason);
-    return cs_campaign_failed(campaign, &pending->plan, &own, pending->is_canary);
+    return cs_campaign_failed(campaign, &pending->plan, &own);
 }
 
 static void show_progress(struct running *running) {
@@ -108,6 +117,21 @@ static bool is_over(const struct cs_campaign *campaign, uint64_t number, enum cs
     return n_random >= campaign->most_random || is_late;
 }
 
+/* A short campaign, or a small shard of one, has dealt few canaries: more of them, until one is found. */
+static enum cs_status send_canaries(struct running *running) {
+    struct cs_campaign *campaign = running->campaign;
+    size_t n;
+    const struct cs_fuzz_plan *plans = cs_stream_guaranteed(campaign->stream, &n);
+    CS_TRY(finish(running));
+    campaign->has_failed_before = false;
+    for (size_t i = campaign->shard.index; i < n && i < MOST_CANARIES && campaign->canary; i++) {
+        if (campaign->first_canary >= 0) break;
+        CS_TRY(send(running, &plans[i], CS_PART_GUARANTEED, true));
+        if (i % campaign->n_jobs == 0) CS_TRY(finish(running));
+    }
+    return finish(running);
+}
+
 /* Plans of the stream, less those of other shards and those that an earlier run of this campaign has done. */
 static enum cs_status send_all(struct running *running) {
     struct cs_campaign *campaign = running->campaign;
@@ -116,7 +140,7 @@ static enum cs_status send_all(struct running *running) {
         enum cs_part part;
         const struct cs_rule *breaks;
         CS_TRY(cs_stream_next(campaign->stream, &plan, &part, &breaks));
-        if (is_over(campaign, number, part)) return finish(running);
+        if (is_over(campaign, number, part)) return send_canaries(running);
         if (number % campaign->shard.n != campaign->shard.index) continue;
         if (campaign->n_sent++ < campaign->n_resumed) {
             note_paths(campaign, &plan);
@@ -169,7 +193,6 @@ static enum cs_status run(struct cs_campaign *campaign) {
     struct running running = {.campaign = campaign, .pending = calloc(ROOM, sizeof *running.pending)};
     campaign->has_path = CS_NEW_ARRAY(&campaign->arena, bool, 256 * CS_AXIS_VALUES);
     CS_REQUIRE(running.pending && campaign->has_path, CS_NO_MEMORY, "no memory for %d plans", ROOM);
-    campaign->first_canary = -1;
     enum cs_status status = cs_workers_open(campaign->n_jobs, &campaign->judge, campaign->timeout, &campaign->pool);
     if (status == CS_OK) status = replay_corpus(&running);
     if (status == CS_OK) status = send_all(&running);
@@ -204,6 +227,8 @@ static int run_campaign(struct cs_campaign *campaign, int argc, char **argv) {
     /* Before the plans, which take seconds: nobody waits for those to hear of a folder that cannot be. */
     if (campaign->output && !only_prints) status = cs_options_make_output(campaign->output);
     if (status == CS_OK) status = cs_stream_open(&campaign->stream_options, &campaign->stream);
+    campaign->first_canary = -1;
+    if (status == CS_OK && cs_options_value(&campaign->options, "self-test")) return cs_fuzz_self_test(campaign);
     if (status == CS_OK && only_prints) {
         status = print_plans(campaign);
         return status == CS_OK ? CS_EXIT_PASSED : cs_cli_fail(status);

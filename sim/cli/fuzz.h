@@ -2,7 +2,8 @@
  *
  *   fuzz_settings.c  the command line, shards            fuzz_pool.c   plans in processes of their own
  *   fuzz_failure.c   one failure: shrunk, in words       fuzz_store.c  the output folder: what survives, and merging
- *   fuzz_report.c    summary, JSON, JUnit                fuzz.c        the verb */
+ *   fuzz_report.c    summary, JSON, JUnit                fuzz.c        the verb
+ *   fuzz_self_test.c  how soon each mutant is found */
 #ifndef CS_CLI_FUZZ_H
 #define CS_CLI_FUZZ_H
 
@@ -67,6 +68,7 @@ struct cs_campaign {
     struct cs_stream_options stream_options;
     struct cs_judge_options judge;
     cs_defect_set canary; /* defects of every 16th plan, run once more; 0: none */
+    const char *canary_name;
     const char *seed_text, *options_text; /* the latter: what else decides which plans there are */
     struct cs_fuzz_shard shard;
     double most_seconds, timeout; /* 0: no limit in seconds */
@@ -84,6 +86,7 @@ struct cs_campaign {
     uint64_t n_resumed;                 /* of the stream, done before */
     int64_t n_of_part[CS_N_PARTS], n_refused, n_corpus, n_canary_runs, first_canary;
     double seconds_before, canary_seconds;
+    bool has_failed_before; /* the plan whose answer was taken last, canaries not counted */
     size_t n_failures, capacity;
     struct cs_fuzz_failure *failures;
     size_t n_paths; /* letter × back end that ran */
@@ -95,7 +98,17 @@ enum cs_status cs_fuzz_shard_find(const char *text, struct cs_fuzz_shard *shard)
 
 /* Notes a failing answer: shrinks, saves and prints it when its fingerprint is new. */
 enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan,
-                                  const struct cs_fuzz_answer *answer, bool is_canary);
+                                  const struct cs_fuzz_answer *answer);
+/* Judges one plan, with more defects, in a process beside the campaign's. */
+enum cs_status cs_campaign_ask(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan, cs_defect_set defects,
+                               struct cs_fuzz_answer *answer);
+bool cs_answer_is_failure(const struct cs_fuzz_answer *answer);
+/* Makes failure->plan small, as it fails with these defects; `answer`: the failing one, then that of the small plan. */
+enum cs_status cs_campaign_shrink(struct cs_campaign *campaign, cs_defect_set defects, struct cs_fuzz_failure *failure,
+                                  struct cs_fuzz_answer *answer);
+
+/* `--self-test`: for each mutant, the plans and seconds that blind fuzzing needs (fuzz_self_test.c). */
+int cs_fuzz_self_test(struct cs_campaign *campaign);
 
 enum cs_status cs_store_open(struct cs_campaign *campaign);
 enum cs_status cs_store_failure(struct cs_campaign *campaign, struct cs_fuzz_failure *failure);

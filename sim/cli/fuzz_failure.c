@@ -9,24 +9,26 @@ enum { MOST_SHRINK_RUNS = 2000, SHRINK_SECONDS = 20, REPEATS = 2 };
 struct wanted {
     struct cs_campaign *campaign;
     const char *fingerprint;
+    cs_defect_set defects;
     struct cs_fuzz_answer answer; /* of the last plan that failed so */
 };
 
-static enum cs_status ask(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan, struct cs_fuzz_answer *answer) {
+enum cs_status cs_campaign_ask(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan, cs_defect_set defects,
+                               struct cs_fuzz_answer *answer) {
     if (!campaign->shrinkers) CS_TRY(cs_workers_open(1, &campaign->judge, campaign->timeout, &campaign->shrinkers));
-    CS_TRY(cs_workers_send(campaign->shrinkers, 0, plan, 0));
+    CS_TRY(cs_workers_send(campaign->shrinkers, 0, plan, defects));
     return cs_workers_take(campaign->shrinkers, answer);
 }
 
-static bool is_failure(const struct cs_fuzz_answer *answer) {
+bool cs_answer_is_failure(const struct cs_fuzz_answer *answer) {
     return answer->outcome == CS_FUZZ_FAILED || answer->status != CS_OK;
 }
 
 static enum cs_status still_fails(void *context, const struct cs_fuzz_plan *plan, bool *fails) {
     struct wanted *wanted = context;
     struct cs_fuzz_answer answer;
-    CS_TRY(ask(wanted->campaign, plan, &answer));
-    *fails = is_failure(&answer) && cs_text_equal(answer.fingerprint, wanted->fingerprint);
+    CS_TRY(cs_campaign_ask(wanted->campaign, plan, wanted->defects, &answer));
+    *fails = cs_answer_is_failure(&answer) && cs_text_equal(answer.fingerprint, wanted->fingerprint);
     if (*fails) wanted->answer = answer;
     return CS_OK;
 }
@@ -73,9 +75,9 @@ static void describe(struct cs_campaign *campaign, const struct cs_fuzz_answer *
 
 /* ---- the failure ---- */
 
-static enum cs_status shrink(struct cs_campaign *campaign, struct cs_fuzz_failure *failure,
-                             const struct cs_fuzz_answer *first) {
-    struct wanted wanted = {campaign, failure->fingerprint, *first};
+enum cs_status cs_campaign_shrink(struct cs_campaign *campaign, cs_defect_set defects, struct cs_fuzz_failure *failure,
+                                  struct cs_fuzz_answer *answer) {
+    struct wanted wanted = {campaign, failure->fingerprint, defects, *answer};
     for (int i = 0; i < REPEATS && !failure->is_flaky; i++) {
         bool fails;
         CS_TRY(still_fails(&wanted, &failure->plan, &fails));
@@ -88,8 +90,16 @@ static enum cs_status shrink(struct cs_campaign *campaign, struct cs_fuzz_failur
     failure->is_minimal = shrunk.is_minimal;
     failure->n_runs = shrunk.n_runs;
     failure->seconds = cs_progress_now() - start;
+    *answer = wanted.answer;
+    return CS_OK;
+}
+
+static enum cs_status shrink(struct cs_campaign *campaign, struct cs_fuzz_failure *failure,
+                             const struct cs_fuzz_answer *first) {
+    struct cs_fuzz_answer answer = *first;
+    CS_TRY(cs_campaign_shrink(campaign, 0, failure, &answer));
     if (campaign->output) failure->file = cs_arena_format(&campaign->arena, "%s/%s.lua", campaign->output, failure->name);
-    describe(campaign, &wanted.answer, failure);
+    describe(campaign, &answer, failure);
     return campaign->output ? cs_store_failure(campaign, failure) : CS_OK;
 }
 
@@ -100,14 +110,7 @@ static struct cs_fuzz_failure *find(struct cs_campaign *campaign, const char *fi
 }
 
 enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan,
-                                  const struct cs_fuzz_answer *answer, bool is_canary) {
-    if (is_canary) {
-        if (campaign->first_canary < 0) {
-            campaign->first_canary = campaign->n_canary_runs;
-            campaign->canary_seconds = cs_progress_now() - campaign->start;
-        }
-        return CS_OK;
-    }
+                                  const struct cs_fuzz_answer *answer) {
     struct cs_fuzz_failure *known = find(campaign, answer->fingerprint);
     if (known) {
         known->n_times++;

@@ -80,7 +80,7 @@ static void judge(const struct question *question, const struct cs_judge_options
     struct cs_arena arena = {0};
     struct cs_fuzz_result result;
     struct cs_judge_options own = *options;
-    own.defects ^= question->defects;
+    own.defects |= question->defects;
     memset(answer, 0, sizeof *answer);
     answer->number = question->number;
     answer->status = cs_fuzz_judge(&question->plan, &own, &arena, &result);

@@ -32,7 +32,7 @@ void cs_campaign_print_failure(const struct cs_campaign *campaign, const struct 
 
 static void print_canary(const struct cs_campaign *campaign) {
     if (!campaign->canary) return;
-    const char *name = cs_options_value(&campaign->options, "canary");
+    const char *name = campaign->canary_name;
     if (campaign->first_canary >= 0)
         fprintf(campaign->text, "canary %s: found by its plan %" PRId64 " of %" PRId64 ", after %.1f s\n", name,
                 campaign->first_canary, campaign->n_canary_runs, campaign->canary_seconds);
@@ -78,7 +78,7 @@ json_t *cs_campaign_json(const struct cs_campaign *campaign) {
         json_array_append_new(failures, json_of_failure(&campaign->failures[i]));
     for (int part = 0; part < CS_N_PARTS; part++)
         json_object_set_new(parts, cs_part_name((enum cs_part)part), json_integer(campaign->n_of_part[part]));
-    const char *canary = cs_options_value(&campaign->options, "canary");
+    const char *canary = campaign->canary_name;
     return json_pack(
         "{s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:{s:I, s:I, s:I}, s:s?, s:I, s:o}", "schema", 1, "seed",
         campaign->seed_text, "options", campaign->options_text, "strength", campaign->stream_options.t, "depth", campaign->stream_options.depth,

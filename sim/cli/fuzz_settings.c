@@ -15,7 +15,8 @@ const struct cs_option cs_fuzz_cli_options[] = {
     {"depth", 0, "K", CS_ONCE, "guaranteed: all sequences of up to K whole loads on a tiny model (default: 3)"},
     {"policy", 0, "P", CS_ONCE, "only under this padding policy (default: record_and_fill, the one that promises equality)"},
     {"device", 0, "NAME", CS_ONCE, "only on this device (default: those that are there)"},
-    {"canary", 0, "DEFECT", CS_ONCE, "a known fault, switched on in every 16th plan once more: not finding it fails the campaign"},
+    {"canary", 0, "DEFECT", CS_ONCE, "a known fault, switched on in every 16th plan, run once more: not finding it fails the campaign (default: no_fill, or copy_back_skipped where the policy fills nothing; \"none\": no canary)"},
+    {"self-test", 0, NULL, CS_ONCE, "how many plans and seconds the random part needs to find each mutant, and how small it makes the failure; --time and --runs limit each"},
     {"doublecheck", 0, NULL, CS_ONCE, "run each plan twice and compare"},
     {"jobs", 'j', "N", CS_ONCE, "processes (default: one per processor)"},
     {"timeout", 0, "TIME", CS_ONCE, "a plan that takes longer hangs (default: 60s)"},
@@ -151,14 +152,15 @@ enum cs_status cs_fuzz_shard_find(const char *text, struct cs_fuzz_shard *shard)
 
 /* ---- all of it ---- */
 
-static enum cs_status read_canary(struct cs_campaign *campaign, cs_defect_set *defects) {
-    const char *name = cs_options_value(&campaign->options, "canary");
+static enum cs_status read_canary(struct cs_campaign *campaign) {
+    const char *name = cs_options_value(&campaign->options, "canary"), *policy = cs_options_value(&campaign->options, "policy");
     enum cs_defect defect;
-    *defects = 0;
-    if (!name) return CS_OK;
-    enum cs_status status = cs_defect_parse(name, &defect);
+    if (name && cs_text_equal(name, "none")) return CS_OK;
+    bool fills = !policy || cs_text_equal(policy, "record_and_fill");
+    campaign->canary_name = name ? name : cs_defect_name(fills ? CS_DEFECT_NO_FILL : CS_DEFECT_COPY_BACK_SKIPPED);
+    enum cs_status status = cs_defect_parse(campaign->canary_name, &defect);
     CS_REQUIRE(status == CS_OK, CS_BAD_USAGE, "--canary: %s", cs_error_text());
-    *defects = CS_DEFECT_BIT(defect);
+    campaign->canary = CS_DEFECT_BIT(defect);
     return CS_OK;
 }
 
@@ -191,7 +193,7 @@ enum cs_status cs_campaign_settings(struct cs_campaign *campaign, int argc, char
     CS_TRY(read_limits(campaign));
     CS_TRY(leave_only(campaign, CS_AXIS_policy, policy ? policy : "record_and_fill"));
     CS_TRY(read_device(campaign));
-    CS_TRY(read_canary(campaign, &campaign->canary));
+    CS_TRY(read_canary(campaign));
     const char *device = cs_options_value(&campaign->options, "device");
     campaign->options_text = cs_arena_format(&campaign->arena, "--strength %d --depth %d --policy %s%s%s", campaign->stream_options.t,
                         campaign->stream_options.depth, policy ? policy : "record_and_fill", device ? " --device " : "",

@@ -11,7 +11,8 @@ static const struct cs_fuzz_ranks ranks[] = {
     {"tp1", 1, 1}, {"tp2", 2, 1}, {"tp4", 4, 1}, {"ep2", 1, 2}, {"ep3", 1, 3}, {"tp2ep2", 2, 2},
 };
 
-static const char *const roundings[] = {"released", "reference"};
+static const char *const roundings[] = {"released", "reference"}, *const arrivals[] = {"file", "modules"},
+                         *const engines[] = {"released", "repaired"};
 
 /* ---- what stands beside the experts ---- */
 
@@ -158,6 +159,20 @@ const struct cs_driver *cs_fuzz_start_of(const struct cs_fuzz_plan *plan) {
     return cs_drivers[index_of(plan, CS_AXIS_start)];
 }
 
+bool cs_fuzz_is_repaired(const struct cs_fuzz_plan *plan) { return plan->axis[CS_AXIS_engine] == 1; }
+bool cs_fuzz_shuffles_modules(const struct cs_fuzz_plan *plan) { return plan->axis[CS_AXIS_arrival] == 1; }
+
+cs_defect_set cs_fuzz_defects(const struct cs_fuzz_plan *plan, cs_defect_set switched_on) {
+    cs_defect_set set = 0;
+    for (int i = 0; i < CS_N_DEFECTS; i++) {
+        if (switched_on >> i & 1)
+            set = cs_defects_with(set, (enum cs_defect)i, true);
+        else if (cs_fuzz_is_repaired(plan))
+            set = cs_defects_with(set, (enum cs_defect)i, false);
+    }
+    return set;
+}
+
 void cs_fuzz_apply_axes(const struct cs_fuzz_plan *plan, struct cs_scenario *scenario) {
     const struct beside *beside = &besides[plan->axis[CS_AXIS_beside]];
     scenario->model = (struct cs_model_config){
@@ -178,6 +193,7 @@ void cs_fuzz_apply_axes(const struct cs_fuzz_plan *plan, struct cs_scenario *sce
     scenario->ep = cs_fuzz_ranks_of(plan)->ep;
     scenario->allocator = memories[plan->axis[CS_AXIS_allocator]].rule;
     scenario->seed = plan->seed;
+    scenario->defects = cs_fuzz_defects(plan, 0);
 }
 
 /* ---- the table ---- */
@@ -187,6 +203,8 @@ static size_t count(enum cs_axis_id id) {
     case CS_AXIS_ranks: return CS_COUNT(ranks);
     case CS_AXIS_beside: return CS_COUNT(besides);
     case CS_AXIS_rounding: return CS_COUNT(roundings);
+    case CS_AXIS_arrival: return CS_COUNT(arrivals);
+    case CS_AXIS_engine: return CS_COUNT(engines);
     case CS_AXIS_allocator: return CS_COUNT(memories);
     default: return numbers[id].n ? numbers[id].n : list_of(id)->n;
     }
@@ -215,6 +233,8 @@ const char *cs_axis_value(enum cs_axis_id id, size_t value) {
     case CS_AXIS_ranks: return ranks[value].name;
     case CS_AXIS_beside: return besides[value].name;
     case CS_AXIS_rounding: return roundings[value];
+    case CS_AXIS_arrival: return arrivals[value];
+    case CS_AXIS_engine: return engines[value];
     case CS_AXIS_allocator: return memories[value].name;
     default: return number_text(numbers[id].values[value]);
     }

@@ -33,7 +33,9 @@
     X(allocator,    "what uninitialised memory holds")                                                                 \
     X(policy,       "who refills padding")                                                                             \
     X(device,       "which device does the byte work, compared with ref")                                              \
-    X(start,        "driver that starts the server")
+    X(start,        "driver that starts the server")                                                                    \
+    X(arrival,      "order of independent modules, in the start and in loads that have no other")                      \
+    X(engine,       "with the standing defects of the release, or without them")
 /* clang-format on */
 
 enum cs_axis_id {
@@ -89,6 +91,8 @@ struct cs_driver_nature {
     bool may_refuse;        /* it knows models that it cannot serve */
     bool is_untrusted;      /* afterwards the server need not hold its checkpoint, as reload.md says */
     bool keeps_calls;       /* a load that was stopped has left calls, which the next load replays first */
+    bool hosts_views;       /* it has left parameters in the checkpoint's layout, which the next load of its kind ends */
+    bool processes_all;     /* post-load runs on every module, whatever was sent */
     bool replays_marks;     /* padding is filled from the records of the load before */
     bool leaves_marks;      /* loaders write into kernel tensors and mark their padding, and nothing is filled */
     enum cs_status (*apply)(struct cs_op *op); /* NULL: nothing to do */
@@ -157,10 +161,11 @@ struct cs_breakage {
 extern const struct cs_breakage cs_breakages[];
 extern const size_t cs_n_breakages;
 
-/* Answers about sizes, which the engine gives by a cold start; begins as zeros. */
-enum { CS_LEGAL_SLOTS = 1 << 16 };
+/* Answers about sizes, which the engine gives by a cold start, one byte for each combination of the axes that they
+ * depend on; begins as zeros. */
+enum { CS_LEGAL_SLOTS = 1 << 23 };
 struct cs_legal_memo {
-    uint64_t slot[CS_LEGAL_SLOTS];
+    uint8_t slot[CS_LEGAL_SLOTS];
 };
 
 /* The first rule that the plan breaks; NULL: it is legal, but for its breakage. Without a memo nothing is kept. */
@@ -184,8 +189,8 @@ struct cs_axes_cover {
     struct cs_fuzz_plan *rows;
     int64_t n_tuples, n_impossible; /* legal ones, all of them in some row; those that no legal plan has */
 };
-enum cs_status cs_axes_cover(int t, uint64_t seed, const struct cs_fuzz_space *space, struct cs_arena *arena,
-                             struct cs_axes_cover *cover);
+enum cs_status cs_axes_cover(int t, uint64_t seed, const struct cs_fuzz_space *space, struct cs_legal_memo *memo,
+                             struct cs_arena *arena, struct cs_axes_cover *cover);
 
 /* Sequences of letters such that every t different letters, in every order that some server allows, come in that order
  * in one of them. */
@@ -250,10 +255,12 @@ struct cs_fuzz_result {
     size_t n_why;
     const char *const *why;
     uint64_t digest; /* of everything that was compared */
+    struct cs_fuzz_plan judged; /* the plan, less steps that were refused as they may be */
+    int refused_step;           /* of it, or -1 */
 };
 
 struct cs_judge_options {
-    cs_defect_set defects; /* a canary: switched on in the plan */
+    cs_defect_set defects; /* canaries: a bit for each defect that is switched on in the plan's engine */
     bool is_doubled;       /* run it twice and compare */
 };
 

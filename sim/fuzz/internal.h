@@ -30,6 +30,55 @@ extern const struct cs_checkpoint_config cs_fuzz_checkpoints[CS_PLAN_CHECKPOINTS
 /* Checkpoint that a step sends, by what the server holds before it. */
 int cs_fuzz_sent(const struct cs_fuzz_plan *plan, size_t step);
 
+/* Whether the engine is without the standing defects. */
+bool cs_fuzz_is_repaired(const struct cs_fuzz_plan *plan);
+/* Whether modules come in another order than in the file, in every load and the start. */
+bool cs_fuzz_shuffles_modules(const struct cs_fuzz_plan *plan);
+
+/* ---- what a server must hold (promise.c) ---- */
+
+/* What a load that was stopped leaves. */
+enum cs_residue {
+    CS_RESIDUE_NONE,
+    CS_RESIDUE_CALLS, /* modules on meta, with calls that wait */
+    CS_RESIDUE_VIEWS, /* parameters seen through the checkpoint's layout */
+    CS_RESIDUE_LOST,  /* another driver went over it */
+};
+
+struct cs_promise {
+    const struct cs_fuzz_plan *plan;
+    bool is_repaired;
+    bool holds;       /* the server holds what it should */
+    bool is_deformed; /* an untrusted driver may have left parameters of another shape */
+    bool has_marks;   /* the latest load that ran loaders marked all padding, in the checkpoint's layout */
+    bool has_foreign_marks; /* padding marked in the kernel's layout waits for the next fill, which skips it (R2.3,
+                               R2.4) */
+    enum cs_residue residue;
+    uint32_t always_excused; /* channels that the steps so far change by their nature */
+    /* of the step that was taken last */
+    bool is_judged;    /* the server must hold its checkpoint */
+    bool is_unchanged; /* it must hold what it held before the step, whatever that was */
+    bool may_refuse;
+    uint32_t excused;
+};
+void cs_promise_start(struct cs_promise *promise, const struct cs_fuzz_plan *plan);
+/* Steps in their order. */
+void cs_promise_step(struct cs_promise *promise, size_t step);
+
+/* Of a rule that may be asked again: the memo's answer, if it has one. */
+bool cs_rule_holds(struct cs_legal_memo *memo, const struct cs_rule *rule, const struct cs_fuzz_plan *plan);
+
+/* The plan without n steps, from `first` on. */
+struct cs_fuzz_plan cs_fuzz_without(const struct cs_fuzz_plan *plan, size_t first, size_t n);
+/* The engine that a plan asks for, with more defects switched on: a bit for each. */
+cs_defect_set cs_fuzz_defects(const struct cs_fuzz_plan *plan, cs_defect_set switched_on);
+/* The first step that a server of these shapes refuses, if that is in order; SIZE_MAX: none. A run without bytes: what
+ * depends on them is not found. */
+size_t cs_fuzz_find_refused(const struct cs_fuzz_plan *plan, cs_defect_set switched_on, size_t most_bytes);
+
+/* A device of the host that moves no bytes; small tensors are zeros. Shapes alone tell what fits. */
+struct cs_device cs_idle_device(void);
+
 /* A random stream. */
 struct cs_dice {
     uint64_t state;

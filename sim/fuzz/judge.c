@@ -5,6 +5,9 @@
 
 #include "sim/fuzz/internal.h"
 
+/* Models are tiny. Post-load that runs again and again, on what it made, can double a tensor each time. */
+enum { MOST_BYTES = 64 << 20 };
+
 struct judging {
     const struct cs_fuzz_plan *plan;
     const struct cs_judge_options *options;
@@ -85,6 +88,7 @@ static enum cs_status judge_failure(struct judging *judging, const struct cs_ver
     bool is_in_order = is_raised && cs_fuzz_may_be_refused(judging->plan, load);
     if (is_in_order) {
         judging->result->outcome = CS_FUZZ_REFUSED;
+        judging->result->refused_step = verdict->refused_reason ? load - 1 : -1;
         return CS_OK;
     }
     if (verdict->refused_reason) {
@@ -121,40 +125,77 @@ static enum cs_status judge_verdict(struct judging *judging, const struct cs_ver
     return judge_failure(judging, verdict);
 }
 
-static enum cs_status audit(struct judging *judging, const struct cs_device *device, struct cs_recording *recording,
-                            const struct cs_recording *reference, struct cs_verdict *verdict) {
+static enum cs_status audit(struct judging *judging, const struct cs_device *device, bool is_quick,
+                            struct cs_recording *recording, const struct cs_recording *reference,
+                            struct cs_verdict *verdict) {
     const struct cs_audit_options options = {.device = device,
                                              .policy = judging->scenario.policies[0],
                                              .seed = judging->scenario.seed,
+                                             .is_quick = is_quick,
+                                             .most_bytes = MOST_BYTES,
                                              .recording = recording,
                                              .reference = reference};
+    if (recording) recording->n = 0;
     enum cs_status status = cs_audit_scenario(&judging->scenario, &options, judging->arena, verdict);
     judging->is_over = status != CS_OK;
     return is_refusal(status) ? judge_check(judging, status) : status;
 }
 
+/* Digests first; what differs is looked at again, at leisure, and explained. */
+static enum cs_status judge_on(struct judging *judging, const struct cs_device *device, struct cs_recording *recording,
+                               const struct cs_recording *reference) {
+    struct cs_verdict verdict = {0};
+    for (int is_quick = 1; is_quick >= 0; is_quick--) {
+        CS_TRY(audit(judging, device, is_quick, recording, reference, &verdict));
+        if (judging->is_over) return CS_OK;
+        judging->result->outcome = CS_FUZZ_PASSED;
+        CS_TRY(judge_verdict(judging, &verdict));
+        if (judging->result->outcome != CS_FUZZ_FAILED) return CS_OK;
+    }
+    return CS_OK;
+}
+
 static enum cs_status run_once(struct judging *judging) {
     const struct cs_device *device = cs_fuzz_device_of(judging->plan);
     struct cs_recording made_by_ref = {.arena = judging->arena};
-    struct cs_verdict verdict = {0};
     bool is_ref = device == cs_devices[0];
-    CS_TRY(audit(judging, cs_devices[0], is_ref ? NULL : &made_by_ref, NULL, &verdict));
-    if (!judging->is_over) CS_TRY(judge_verdict(judging, &verdict));
+    CS_TRY(judge_on(judging, cs_devices[0], is_ref ? NULL : &made_by_ref, NULL));
     if (judging->is_over || is_ref || judging->result->outcome != CS_FUZZ_PASSED) return CS_OK;
-    CS_TRY(audit(judging, device, NULL, &made_by_ref, &verdict));
-    return judging->is_over ? CS_OK : judge_verdict(judging, &verdict);
+    return judge_on(judging, device, NULL, &made_by_ref);
 }
 
-static enum cs_status judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
-                            struct cs_arena *arena, struct cs_fuzz_result *result) {
+static enum cs_status judge_whole(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
+                                  struct cs_arena *arena, struct cs_fuzz_result *result) {
     struct judging judging = {
         .plan = plan, .options = options, .arena = arena, .result = result, .broken = cs_rule_broken(NULL, plan)};
     judging.is_illegal = plan->breakage || judging.broken;
-    *result = (struct cs_fuzz_result){.outcome = CS_FUZZ_PASSED};
     CS_TRY(cs_fuzz_scenario(plan, "fuzz.plan", arena, &judging.scenario));
-    judging.scenario.defects = options->defects;
+    judging.scenario.defects = cs_fuzz_defects(plan, options->defects);
     enum cs_status status = cs_scenario_check(&judging.scenario);
     return status == CS_OK ? run_once(&judging) : judge_check(&judging, status);
+}
+
+/* A refusal that is in order ends a run. What comes after it is judged all the same: in a plan without that step. */
+static enum cs_status judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
+                            struct cs_arena *arena, struct cs_fuzz_result *result) {
+    bool is_illegal = plan->breakage || cs_rule_broken(NULL, plan), has_refused = false;
+    *result = (struct cs_fuzz_result){.judged = *plan};
+    for (;;) {
+        size_t refused = is_illegal ? SIZE_MAX : cs_fuzz_find_refused(&result->judged, options->defects, MOST_BYTES);
+        if (refused == SIZE_MAX) {
+            result->refused_step = -1;
+            CS_TRY(judge_whole(&result->judged, options, arena, result));
+            if (is_illegal || result->outcome != CS_FUZZ_REFUSED || result->refused_step < 0) break;
+            refused = (size_t)result->refused_step;
+        }
+        has_refused = true;
+        struct cs_fuzz_plan less = cs_fuzz_without(&result->judged, refused, 1);
+        result->outcome = CS_FUZZ_REFUSED;
+        if (!less.n_steps) return CS_OK; /* nothing is left */
+        result->judged = less;
+    }
+    if (has_refused && result->outcome == CS_FUZZ_PASSED) result->outcome = CS_FUZZ_REFUSED;
+    return CS_OK;
 }
 
 enum cs_status cs_fuzz_judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,

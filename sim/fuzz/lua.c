@@ -140,6 +140,7 @@ static void say_switches(struct out *out, const struct cs_op *op) {
     if (op->loader) say(out, ", loader = \"%s\"", op->loader);
     if (op->is_shuffled) put(out, ", order = \"shuffled\"");
     if (op->is_reversed) put(out, ", order = \"reversed\"");
+    if (op->shuffles_modules) put(out, ", order = \"modules\"");
     for (size_t i = 0; i < CS_COUNT(lists); i++) {
         if (!lists[i].is_there) continue;
         put(out, ", ");
@@ -156,7 +157,7 @@ static void say_switches(struct out *out, const struct cs_op *op) {
 
 static void say_load(struct out *out, const struct cs_op *op) {
     bool is_start = op->kind == CS_OP_COLD_START;
-    bool is_plain = is_start && cs_text_equal(op->driver, "cold_start") && !op->loader;
+    bool is_plain = is_start && cs_text_equal(op->driver, "cold_start") && !op->loader && !op->shuffles_modules;
     if (is_plain) {
         say(out, "    s:cold_start \"%s\"\n", op->checkpoint);
         return;

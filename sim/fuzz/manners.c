@@ -116,11 +116,11 @@ static const struct cs_driver_nature natures[] = {
     {.driver = "kernel_format",           .channels = CHANNEL(side_differ) | CHANNEL(graph_differ)}, /* parameters only; graphs read what post-load derived, too */
     {.driver = "layerwise",               .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(side_extra), .keeps_calls = true},
     {.driver = "load_plan",               .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(side_extra), .may_refuse = true, .keeps_calls = true, .replays_marks = true, .apply = replay_records},
-    {.driver = "direct",                  .channels = CHANNEL(side_moved) | CHANNEL(graph_differ)},
-    {.driver = "direct_unprocessed",      .is_untrusted = true, .leaves_marks = true}, /* right only where the kernel's layout is the checkpoint's */
+    {.driver = "direct",                  .channels = CHANNEL(side_moved) | CHANNEL(graph_differ), .hosts_views = true},
+    {.driver = "direct_unprocessed",      .is_untrusted = true, .leaves_marks = true, .hosts_views = true}, /* right only where the kernel's layout is the checkpoint's */
     {.driver = "raw",                     .is_untrusted = true, .leaves_marks = true}, /* the same */
-    {.driver = "raw_post_load",           .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true},
-    {.driver = "raw_post_load_per_bucket", .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true, .apply = use_some_buckets},
+    {.driver = "raw_post_load",           .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true, .processes_all = true},
+    {.driver = "raw_post_load_per_bucket", .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true, .processes_all = true, .apply = use_some_buckets},
 };
 /* clang-format on */
 

@@ -1,12 +1,12 @@
 /* Sequence covering arrays: every t different letters, in every order, come in that order in some row.
  *
- * Each order that no row has yet begins a row; the row's other places are dealt several times, and the deal that brings
- * most new orders stays. */
+ * Each order that no row has yet begins a row, which then grows: at a place that the dice choose, the letter comes that
+ * brings most new orders. */
 #include <string.h>
 
 #include "sim/fuzz/internal.h"
 
-enum { MOST_T = 3, DEALS = 24 };
+enum { MOST_T = 3 };
 
 struct ordering {
     int t;
@@ -21,24 +21,20 @@ static size_t n_orders(const struct ordering *ordering) {
     return n;
 }
 
-/* Visits every order of t letters in the row: counts those that are new, or marks them. */
-static int64_t visit(struct ordering *ordering, const struct cs_fuzz_plan *row, size_t first, int depth, size_t place,
-                     uint64_t used, bool is_marking) {
+/* Marks every order of t different letters of the row. */
+static void mark(struct ordering *ordering, const struct cs_fuzz_plan *row, size_t first, int depth, size_t place,
+                 uint64_t used) {
     if (depth == ordering->t) {
-        bool is_new = !ordering->is_covered[place];
-        if (is_marking) ordering->is_covered[place] = true;
-        return is_new;
+        ordering->is_covered[place] = true;
+        return;
     }
-    int64_t n = 0;
     for (size_t i = first; i < row->n_steps; i++) {
         size_t letter = row->step[i].letter;
         bool is_again = false;
         for (size_t j = 0; j < first && depth; j++) is_again |= (used >> j & 1) && row->step[j].letter == letter;
-        if (is_again) continue;
-        n += visit(ordering, row, i + 1, depth + 1, place * ordering->n_letters + letter, used | UINT64_C(1) << i,
-                   is_marking);
+        if (!is_again)
+            mark(ordering, row, i + 1, depth + 1, place * ordering->n_letters + letter, used | UINT64_C(1) << i);
     }
-    return n;
 }
 
 static void insert(struct cs_fuzz_plan *row, size_t at, size_t letter) {
@@ -53,35 +49,54 @@ static struct cs_fuzz_plan row_of(const size_t *letters, int t) {
     return row;
 }
 
-/* The wanted letters in their order, and random others between them wherever rules allow. */
-static struct cs_fuzz_plan deal(struct ordering *ordering, const size_t *wanted) {
-    struct cs_fuzz_plan row = row_of(wanted, ordering->t);
-    for (int tries = 0; tries < 4 * CS_PLAN_STEPS && row.n_steps < CS_PLAN_STEPS; tries++) {
-        struct cs_fuzz_plan longer = row;
-        insert(&longer, cs_roll_below(&ordering->dice, (size_t)row.n_steps + 1),
-               cs_roll_below(&ordering->dice, ordering->n_letters));
-        if (cs_steps_are_legal(&longer)) row = longer;
+/* Orders that the letter at a place of the row is part of, and that no row has. */
+static int64_t gain_at(const struct ordering *ordering, const struct cs_fuzz_plan *row, size_t at) {
+    size_t n = ordering->n_letters, letter = row->step[at].letter;
+    int64_t gain = ordering->t == 1 && !ordering->is_covered[letter];
+    for (size_t i = 0; ordering->t > 1 && i < row->n_steps; i++) {
+        size_t a = row->step[i].letter;
+        if (i == at || a == letter) continue;
+        if (ordering->t == 2) gain += !ordering->is_covered[i < at ? a * n + letter : letter * n + a];
+        for (size_t j = i + 1; ordering->t == 3 && j < row->n_steps; j++) {
+            size_t b = row->step[j].letter;
+            if (j == at || b == letter || b == a) continue;
+            size_t first = at < i ? letter : a, last = at > j ? letter : b, middle = at < i ? a : at > j ? b : letter;
+            gain += !ordering->is_covered[(first * n + middle) * n + last];
+        }
     }
-    return row;
+    return gain;
+}
+
+/* Another letter in the row, where the dice say, that brings most new orders; false: none may come there. */
+static bool lengthen(struct ordering *ordering, struct cs_fuzz_plan *row) {
+    size_t at = cs_roll_below(&ordering->dice, (size_t)row->n_steps + 1),
+           turn = cs_roll_below(&ordering->dice, ordering->n_letters), best = SIZE_MAX;
+    int64_t most = -1;
+    struct cs_fuzz_plan longer = *row;
+    insert(&longer, at, 0);
+    for (size_t i = 0; i < ordering->n_letters; i++) {
+        size_t letter = (i + turn) % ordering->n_letters;
+        longer.step[at].letter = (uint8_t)letter;
+        int64_t gain = gain_at(ordering, &longer, at);
+        if (gain > most && cs_steps_are_legal(&longer)) most = gain, best = letter;
+    }
+    if (best == SIZE_MAX) return false;
+    insert(row, at, best);
+    return true;
 }
 
 /* Two equal letters in one row are allowed: the count of an order does not change. */
 static enum cs_status add_row(struct ordering *ordering, const size_t *wanted, struct cs_arena *arena,
                               struct cs_orders_cover *cover) {
-    struct cs_fuzz_plan best = {0};
-    int64_t most = -1;
-    for (int i = 0; i < DEALS; i++) {
-        struct cs_fuzz_plan row = deal(ordering, wanted);
-        int64_t gain = visit(ordering, &row, 0, 0, 0, 0, false);
-        if (gain > most) most = gain, best = row;
-    }
+    struct cs_fuzz_plan best = row_of(wanted, ordering->t);
+    for (int tries = 0; tries < 2 * CS_PLAN_STEPS && best.n_steps < CS_PLAN_STEPS; tries++) lengthen(ordering, &best);
     void *rows = cover->rows;
     struct cs_fuzz_plan *row = cs_arena_grow(arena, &rows, cover->n_rows, &cover->capacity, sizeof *row);
     CS_REQUIRE(row, CS_NO_MEMORY, "out of memory for %zu sequences", cover->n_rows);
     cover->rows = rows;
     *row = best;
     cover->n_rows++;
-    visit(ordering, row, 0, 0, 0, 0, true);
+    mark(ordering, row, 0, 0, 0, 0);
     return CS_OK;
 }
 

@@ -125,73 +125,31 @@ struct draft {
     struct cs_arena *arena;
     struct cs_op *ops;
     size_t n_ops;
-    uint32_t excused;       /* channels that the steps so far change by their nature */
-    bool holds;             /* the server holds what it should */
-    bool is_broken;         /* a load was stopped: there is no rollback */
-    bool has_calls;         /* a stopped load left calls that the next one replays first (F5) */
-    bool has_marks;         /* the latest load that ran loaders marked all padding, in the checkpoint's layout */
-    bool has_foreign_marks; /* padding marked in the kernel's layout waits for the next fill, which skips it (R2.3,
-                               R2.4) */
+    struct cs_promise promise;
 };
 
-/* A rank behind the last block of the intermediate size, of 128 at most, owns nothing but padding. */
-static bool has_empty_rank(const struct cs_fuzz_plan *plan) {
-    enum { LARGEST_BLOCK = 128 };
-    int tp = cs_fuzz_ranks_of(plan)->tp;
-    return tp > 1 && cs_fuzz_number_of(plan, CS_AXIS_intermediate) < (int64_t)tp * LARGEST_BLOCK;
+/* Laws cost cold starts of their own: one in so many plans asks. */
+enum { LEAK_SHARE = 8 };
+
+static bool asks_for_leaks(const struct cs_fuzz_plan *plan) {
+    return cs_mix64(plan->seed ^ UINT64_C(0x6c65616b)) % LEAK_SHARE == 0;
 }
 
-/* Whether gate and up write one place (activation scales, shapes of packed weights): the last one stays, and a
- * layerwise count is full early, so that what comes late finds kernel tensors, or no slot at all. */
-static bool have_one_place(const struct cs_loader_row *a, const struct cs_loader_row *b) {
-    bool is_whole = a->shard_dim == CS_UNSPLIT, is_number = a->shard_dim <= CS_SCALAR && a->shard == b->shard;
-    return cs_text_equal(a->param, b->param) && a->shard_dim == b->shard_dim && (is_whole || is_number);
+static bool is_asked(const struct draft *draft, enum cs_count count, bool is_judged, bool is_unchanged) {
+    if (count == CS_COUNT_device_differ) return true;
+    if (count == CS_COUNT_changed) return is_unchanged;
+    if (!is_judged) return false;
+    if (count == CS_COUNT_padding_leaks) return asks_for_leaks(draft->plan);
+    bool is_channel = cs_count_is_channel(count) || count == CS_COUNT_params_lucky;
+    return is_channel && !(draft->promise.excused >> count & 1);
 }
 
-static bool shares_places(const struct cs_fuzz_plan *plan, const struct cs_loader *loader) {
-    unsigned options = cs_fuzz_method_of(plan)->usual.options;
-    for (size_t i = 0; i < loader->n_rows; i++)
-        for (size_t j = 0; j < i; j++)
-            if (cs_options_select(options, loader->rows[i].when) && cs_options_select(options, loader->rows[j].when) &&
-                have_one_place(&loader->rows[i], &loader->rows[j]))
-                return true;
-    return false;
-}
-
-/* Faults of the released engine after which a server does not hold its checkpoint: no findings. `held`: it held one
- * before. */
-static bool is_known_to_lose(const struct draft *draft, size_t letter, const struct cs_loader *loader, bool held) {
-    const struct cs_driver *driver = cs_letter_driver(letter);
-    const struct cs_driver_nature *nature = cs_driver_nature(driver);
-    if (shares_places(draft->plan, loader) && (nature->keeps_calls || cs_letter_manner(letter)->reorders)) return true;
-    if (nature->is_untrusted) return true;
-    if (draft->has_calls && nature->keeps_calls) return true;
-    /* no loader runs: what no earlier load marked, a dummy start's padding say, is not replayed either (R4.11) */
-    if (nature->replays_marks && !draft->has_marks) return true;
-    if (draft->has_foreign_marks && driver->takes != CS_TAKES_KERNEL_TENSORS) return true;
-    /* a module of which nothing is counted is left as it was: right only if it was right */
-    if (nature->keeps_calls && !held && has_empty_rank(draft->plan)) return true;
-    /* F13: copies that nobody counts; such a reload keeps the old values */
-    return nature->keeps_calls && loader->bypasses_counter;
-}
-
-/* What the load leaves of padding records. */
-static void follow_marks(struct draft *draft, const struct cs_driver *driver, const struct cs_manner *manner) {
-    const struct cs_driver_nature *nature = cs_driver_nature(driver);
-    bool runs_loaders = driver->takes != CS_TAKES_KERNEL_TENSORS && !nature->replays_marks;
-    if (runs_loaders) draft->has_marks = manner->is_complete && !manner->is_empty && !nature->is_untrusted;
-    if (!manner->is_empty && driver->takes != CS_TAKES_KERNEL_TENSORS) draft->has_foreign_marks = nature->leaves_marks;
-}
-
-static enum cs_status expect(struct draft *draft, bool is_judged, bool is_refused) {
+static enum cs_status expect(struct draft *draft, bool is_judged, bool is_unchanged, bool is_refused) {
     struct cs_expected *expected = CS_NEW(draft->arena, struct cs_expected);
     CS_REQUIRE(expected, CS_NO_MEMORY, "out of memory for an expectation");
     expected->is_refused = is_refused;
-    for (int i = 0; i < CS_N_COUNTS && !is_refused; i++) {
-        bool is_channel = cs_count_is_channel((enum cs_count)i) || i == CS_COUNT_params_lucky;
-        bool is_asked = is_judged ? is_channel && !(draft->excused >> i & 1) : i == CS_COUNT_device_differ;
-        expected->has_count[i] = is_asked;
-    }
+    for (int i = 0; i < CS_N_COUNTS && !is_refused; i++)
+        expected->has_count[i] = is_asked(draft, (enum cs_count)i, is_judged, is_unchanged);
     draft->ops[draft->n_ops] =
         (struct cs_op){.kind = CS_OP_EXPECT, .line = (int)draft->n_ops + 1, .n_expected = 1, .expected = expected};
     draft->n_ops++;
@@ -215,48 +173,45 @@ static enum cs_status add_load(struct draft *draft, size_t i) {
                                                      .driver = driver->name,
                                                      .checkpoint = cs_fuzz_checkpoint_names[cs_fuzz_sent(plan, i)]});
     if (cs_driver_nature(driver)->apply) CS_TRY(cs_driver_nature(driver)->apply(op));
-    return manner->apply ? manner->apply(op, plan, draft->arena) : CS_OK;
-}
-
-static enum cs_status add_step(struct draft *draft, size_t i, bool is_refused) {
-    const struct cs_fuzz_plan *plan = draft->plan;
-    const struct cs_manner *manner = cs_letter_manner(plan->step[i].letter);
-    const struct cs_driver *driver = cs_letter_driver(plan->step[i].letter);
-    CS_TRY(add_load(draft, i));
-    draft->excused |= cs_driver_nature(driver)->channels;
-    uint32_t kept = draft->excused;
-    draft->excused |= manner->channels | cs_driver_nature(driver)->channels_once;
-    const char *other = manner->needs_other_loader ? cs_fuzz_other_loader(plan) : NULL;
-    const struct cs_loader *loader = other ? cs_loader_by_name(other) : cs_fuzz_loader_of(plan);
-    if (manner->is_empty && cs_driver_nature(driver)->is_untrusted)
-        draft->holds = false;                    /* it may run post-load again */
-    bool held = draft->holds && !manner->sleeps; /* a sleep discards pages */
-    if (!manner->is_empty)
-        draft->holds = manner->is_complete && !is_known_to_lose(draft, plan->step[i].letter, loader, held);
-    follow_marks(draft, driver, manner);
-    draft->is_broken |= manner->is_stopped;
-    draft->holds &= !draft->is_broken;
-    if (cs_driver_nature(driver)->keeps_calls) draft->has_calls = manner->is_stopped;
-    bool is_last = i + 1 == plan->n_steps, is_judged = manner->is_complete && draft->holds;
-    if (is_last || (is_judged && !is_refused)) CS_TRY(expect(draft, is_judged, is_refused));
-    draft->excused = kept;
+    if (manner->apply) CS_TRY(manner->apply(op, plan, draft->arena));
+    bool has_order = op->is_shuffled || op->is_reversed || driver->takes != CS_TAKES_CHECKPOINT;
+    op->shuffles_modules = cs_fuzz_shuffles_modules(plan) && !has_order;
     return CS_OK;
 }
 
+static enum cs_status add_step(struct draft *draft, size_t i, bool is_refused) {
+    struct cs_promise *promise = &draft->promise;
+    bool is_last = i + 1 == draft->plan->n_steps;
+    cs_promise_step(promise, i);
+    bool has_before = draft->ops[draft->n_ops - 1].kind == CS_OP_EXPECT;
+    if (promise->is_unchanged && !is_refused && !has_before) CS_TRY(expect(draft, false, false, false));
+    CS_TRY(add_load(draft, i));
+    bool is_due = is_last || ((promise->is_judged || promise->is_unchanged) && !is_refused);
+    return is_due ? expect(draft, promise->is_judged, promise->is_unchanged, is_refused) : CS_OK;
+}
+
 bool cs_fuzz_may_be_refused(const struct cs_fuzz_plan *plan, int load) {
-    for (int i = 0; i < load && i < plan->n_steps; i++) {
-        const struct cs_manner *manner = cs_letter_manner(plan->step[i].letter);
-        const struct cs_driver_nature *nature = cs_driver_nature(cs_letter_driver(plan->step[i].letter));
-        if (!manner->is_complete || manner->may_refuse || nature->is_untrusted || nature->may_refuse) return true;
-        if (nature->keeps_calls && shares_places(plan, cs_fuzz_loader_of(plan))) return true;
-    }
-    return false;
+    struct cs_promise promise;
+    cs_promise_start(&promise, plan);
+    for (int i = 0; i < load && i < plan->n_steps; i++) cs_promise_step(&promise, (size_t)i);
+    return load > 0 && promise.may_refuse;
+}
+
+static void add_start(struct draft *draft) {
+    const struct cs_fuzz_plan *plan = draft->plan;
+    const struct cs_driver *start = cs_fuzz_start_of(plan);
+    bool has_checkpoint = start->takes != CS_TAKES_NOTHING;
+    add_op(draft, &(struct cs_op){.kind = CS_OP_COLD_START,
+                                  .driver = start->name,
+                                  .checkpoint = has_checkpoint ? cs_fuzz_checkpoint_names[plan->start] : NULL,
+                                  .shuffles_modules =
+                                      cs_fuzz_shuffles_modules(plan) && start->takes == CS_TAKES_CHECKPOINT});
 }
 
 enum cs_status cs_fuzz_scenario(const struct cs_fuzz_plan *plan, const char *name, struct cs_arena *arena,
                                 struct cs_scenario *scenario) {
     struct draft draft = {
-        .plan = plan, .arena = arena, .ops = CS_NEW_ARRAY(arena, struct cs_op, 4 * CS_PLAN_STEPS + 4), .holds = true};
+        .plan = plan, .arena = arena, .ops = CS_NEW_ARRAY(arena, struct cs_op, 5 * CS_PLAN_STEPS + 4)};
     const char **policies = CS_NEW_ARRAY(arena, const char *, 1);
     CS_REQUIRE(draft.ops && policies, CS_NO_MEMORY, "out of memory for a plan");
     policies[0] = cs_fuzz_policy_of(plan);
@@ -269,15 +224,9 @@ enum cs_status cs_fuzz_scenario(const struct cs_fuzz_plan *plan, const char *nam
                                      .checkpoints = cs_fuzz_checkpoints};
     cs_fuzz_apply_axes(plan, scenario);
     bool is_refused = plan->breakage || cs_rule_broken(NULL, plan);
-    const struct cs_driver *start = cs_fuzz_start_of(plan);
-    bool has_checkpoint = draft.holds = start->takes != CS_TAKES_NOTHING;
-    draft.has_marks = cs_text_equal(start->name, "cold_start"); /* no other start runs loaders on memory (R2.5) */
-    draft.ops[draft.n_ops++] =
-        (struct cs_op){.kind = CS_OP_COLD_START,
-                       .line = 1,
-                       .driver = start->name,
-                       .checkpoint = has_checkpoint ? cs_fuzz_checkpoint_names[plan->start] : NULL};
-    if (!plan->n_steps) CS_TRY(expect(&draft, true, is_refused));
+    cs_promise_start(&draft.promise, plan);
+    add_start(&draft);
+    if (!plan->n_steps) CS_TRY(expect(&draft, true, false, is_refused));
     for (size_t i = 0; i < plan->n_steps; i++) CS_TRY(add_step(&draft, i, is_refused));
     scenario->n_ops = draft.n_ops;
     scenario->ops = draft.ops;

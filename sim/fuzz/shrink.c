@@ -40,7 +40,7 @@ static enum cs_status try_plan(struct search *search, const struct cs_fuzz_plan 
 
 /* ---- steps ---- */
 
-static struct cs_fuzz_plan without(const struct cs_fuzz_plan *plan, size_t first, size_t n) {
+struct cs_fuzz_plan cs_fuzz_without(const struct cs_fuzz_plan *plan, size_t first, size_t n) {
     struct cs_fuzz_plan less = *plan;
     memmove(&less.step[first], &plan->step[first + n], sizeof less.step[0] * (plan->n_steps - first - n));
     less.n_steps = (uint8_t)(plan->n_steps - n);
@@ -52,7 +52,7 @@ static enum cs_status drop_steps(struct search *search, bool *is_smaller) {
     for (size_t n = search->plan->n_steps; n >= 1 && !search->is_over; n = n > 1 ? n / 2 : 0)
         for (size_t first = search->plan->n_steps; first-- > 0 && !search->is_over;) {
             if (first + n > search->plan->n_steps) continue;
-            struct cs_fuzz_plan candidate = without(search->plan, first, n);
+            struct cs_fuzz_plan candidate = cs_fuzz_without(search->plan, first, n);
             bool is_taken;
             CS_TRY(try_plan(search, &candidate, &is_taken));
             *is_smaller |= is_taken;

@@ -291,7 +291,7 @@ static void roll_random(struct cs_plan_stream *stream, size_t number, struct cs_
 
 static enum cs_status make(struct cs_plan_stream *stream) {
     const struct cs_stream_options *options = &stream->options;
-    CS_TRY(cs_axes_cover(options->t, options->seed, &options->space, &stream->arena, &stream->axes));
+    CS_TRY(cs_axes_cover(options->t, options->seed, &options->space, &stream->memo, &stream->arena, &stream->axes));
     CS_TRY(cs_orders_cover(options->t, options->seed, &stream->arena, &stream->orders));
     CS_REQUIRE(stream->axes.n_rows, CS_BAD_USAGE, "no legal plan is left: too much is left out");
     allow_all(stream);

@@ -21,6 +21,7 @@ const struct cs_channel cs_channels[] = {
     {"source",       "checkpoint tensors in the sender's memory",               COUNT(source_differ)},
     {"memory",       "bytes that buffered loader calls hold",                   COUNT(buffered_bytes)},
     {"fill",         "calls, regions and bytes of fills",                       COUNT(fill_calls) | COUNT(fill_regions) | COUNT(fill_bytes) | COUNT(fill_skipped)},
+    {"law",          "what must not change anything: the same bytes again, padding",  COUNT(changed) | COUNT(padding_leaks)},
     {"warnings",     "padded writes that nobody could record",                  COUNT(warnings)},
     {"refusal",      "loads that fail, or should",                              CS_SEEN_BIT(CS_SEEN_REFUSAL)},
     {"excuse",       "differences that are declared and never come (R7)",       CS_SEEN_BIT(CS_SEEN_EXCUSE)},

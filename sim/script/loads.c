@@ -8,12 +8,13 @@
 /* ---- how a reload's tensors travel ---- */
 
 static void read_order(const struct cs_value *value, void *structure) {
-    static const char *const names[] = {"file", "shuffled", "reversed"};
+    static const char *const names[] = {"file", "shuffled", "reversed", "modules"};
     OP *op = structure;
     if (!cs_value_is(value, LUA_TTABLE)) {
         size_t word = cs_value_word(value, names, CS_COUNT(names));
         op->is_shuffled = word == 1;
         op->is_reversed = word == 2;
+        op->shuffles_modules = word == 3;
         return;
     }
     op->n_order = cs_value_list(value);
@@ -59,6 +60,11 @@ static void read_loader(const struct cs_value *value, void *op) {
     ((OP *)op)->loader = cs_value_loader(value, &((OP *)op)->own_loader);
 }
 
+#define ORDER_ROW                                                                                                      \
+    CS_CUSTOM_ROW("order", read_order, "\"file\"|\"shuffled\"|\"reversed\"|\"modules\"|integer[]",                      \
+                  "order of arrival; shuffled: from the seed; modules: these are, and tensors of one keep their order; " \
+                  "a list: positions in the file's order, from 1")
+
 static const struct cs_field cold_start_fields[] = {
     {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint; `\"dummy_start\"` has none")},
     {CS_TEXT_ROW("driver", OP, driver,
@@ -66,6 +72,7 @@ static const struct cs_field cold_start_fields[] = {
                  "`\"dummy_start\"`: random numbers"),
      CS_TYPE("cs.StartDriver"), CS_DEFAULT("`\"cold_start\"`")},
     {CS_CUSTOM_ROW("loader", read_loader, "cs.Loader|cs.OwnLoader", "another loader than the scenario's")},
+    {ORDER_ROW, CS_DEFAULT("`\"file\"`")},
 };
 static void check_start(const struct cs_value *value, void *structure) {
     const OP *op = structure;
@@ -82,9 +89,7 @@ static const struct cs_field reload_fields[] = {
      CS_TYPE("cs.ReloadDriver"), CS_REQUIRED},
     {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint"), CS_REQUIRED},
     {CS_CUSTOM_ROW("loader", read_loader, "cs.Loader|cs.OwnLoader", "another loader than the scenario's")},
-    {CS_CUSTOM_ROW("order", read_order, "\"file\"|\"shuffled\"|\"reversed\"|integer[]",
-                   "order of arrival; shuffled: from the seed; a list: positions in the file's order, from 1"),
-     CS_DEFAULT("`\"file\"`")},
+    {ORDER_ROW, CS_DEFAULT("`\"file\"`")},
     {CS_CUSTOM_ROW("only", read_only, "string[]",
                    "patterns: nothing but tensors that match is sent; `{}`: an empty load")},
     {CS_TEXTS_ROW("omit", OP, omitted, n_omitted,

@@ -36,6 +36,36 @@ static void shuffle(struct cs_listing *list) {
         swap(&list->arrivals->items[i - 1], &list->arrivals->items[cs_mix64(key + i) % i]);
 }
 
+static size_t module_of(const struct cs_arrival *arrival) { return arrival->route ? arrival->route->module : SIZE_MAX; }
+
+/* Whose turn a module is, by the key; what nobody knows stays behind. Where a module's tensors come apart, they come
+ * together now. */
+static bool comes_before(uint64_t key, const struct cs_arrival *a, const struct cs_arrival *b) {
+    uint64_t turn_a = cs_mix64(key + module_of(a)), turn_b = cs_mix64(key + module_of(b));
+    return module_of(b) == SIZE_MAX ? module_of(a) != SIZE_MAX : module_of(a) != SIZE_MAX && turn_a < turn_b;
+}
+
+/* A stable merge sort: tensors of one module keep their order. */
+static void sort_by_module(uint64_t key, struct cs_arrival *items, struct cs_arrival *spare, size_t n) {
+    if (n < 2) return;
+    size_t half = n / 2, left = 0, right = half, i = 0;
+    sort_by_module(key, items, spare, half);
+    sort_by_module(key, items + half, spare, n - half);
+    while (left < half || right < n) {
+        bool is_right = left == half || (right < n && comes_before(key, &items[right], &items[left]));
+        spare[i++] = items[is_right ? right++ : left++];
+    }
+    memcpy(items, spare, sizeof *items * n);
+}
+
+static enum cs_status shuffle_modules(struct cs_listing *list) {
+    struct cs_arrivals *arrivals = list->arrivals;
+    struct cs_arrival *spare = CS_NEW_ARRAY(list->arena, struct cs_arrival, arrivals->n + 1);
+    CS_REQUIRE(spare, CS_NO_MEMORY, "out of memory for the order of %zu tensors", arrivals->n);
+    sort_by_module(order_key(list, "modules"), arrivals->items, spare, arrivals->n);
+    return CS_OK;
+}
+
 /* Pieces of all tensors are shuffled; a tensor is there when its last piece is. */
 static enum cs_status shuffle_pieces(struct cs_listing *list) {
     size_t n = list->arrivals->n, pieces = (size_t)list->op->pieces, n_ready = 0;
@@ -62,6 +92,7 @@ static enum cs_status order(struct cs_listing *list) {
     struct cs_arrivals *arrivals = list->arrivals;
     if (op->n_order) return explicit_order(list);
     if (op->is_shuffled && op->pieces > 1) return shuffle_pieces(list);
+    if (op->shuffles_modules) return shuffle_modules(list);
     if (op->is_shuffled) shuffle(list);
     for (size_t i = 0; op->is_reversed && i < arrivals->n / 2; i++)
         swap(&arrivals->items[i], &arrivals->items[arrivals->n - 1 - i]);

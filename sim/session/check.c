@@ -148,7 +148,7 @@ static enum cs_status check_checkpoints(const struct cs_scenario *scenario) {
 static enum cs_status check_switches(const struct cs_scenario *scenario, const struct cs_op *op,
                                      const struct cs_driver *driver) {
     bool has_buckets = op->bucket_bytes || op->bucket_tensors;
-    bool has_transport = has_buckets || op->pieces > 1 || op->is_shuffled || op->is_reversed || op->n_order ||
+    bool has_transport = has_buckets || op->pieces > 1 || op->is_shuffled || op->is_reversed || op->shuffles_modules || op->n_order ||
                          op->n_duplicated || op->n_unknown || op->loader;
     CS_REQUIRE(
         driver->takes == CS_TAKES_CHECKPOINT || !has_transport, CS_BAD_SCRIPT,

@@ -86,7 +86,9 @@ struct cs_model_config {
     X(fill_bytes, "bytes that it filled")                                                                              \
     X(fill_skipped, "recorded parameters whose layout no longer matched, so that their padding was not filled")        \
     X(warnings, "padded writes into parameters that are not registered")                                               \
-    X(buffered_bytes, "bytes of checkpoint tensors that buffered loader calls held at one time, at most, on any rank")
+    X(buffered_bytes, "bytes of checkpoint tensors that buffered loader calls held at one time, at most, on any rank")  \
+    X(changed, "tensors that are not what they were at the expectation before: bytes and layout, and a parameter's or buffer's address") \
+    X(padding_leaks, "parameters with a bit that the checkpoint decides and padding too, if nobody refills it; looked for only when it is expected")
 /* clang-format on */
 
 enum cs_count {
@@ -137,6 +139,7 @@ struct cs_op {
     const struct cs_loader *own_loader; /* `loader` is this one of the script's; it is in the scenario's own loaders */
     bool is_shuffled;                   /* arrival order from the seed */
     bool is_reversed;
+    bool shuffles_modules; /* modules come in another order, from the seed; tensors of one stay in theirs */
     size_t n_order; /* explicit arrival order: positions in the order otherwise used; 0: none */
     const size_t *order;
     bool has_only; /* nothing but tensors that match `only` is sent; none of it: an empty load */

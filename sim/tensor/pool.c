@@ -54,6 +54,9 @@ static enum cs_status allocate(void *context, size_t bytes, void **data) {
         count_used(pool, bytes);
         return CS_OK;
     }
+    CS_REQUIRE(!pool->most_bytes || pool->used_bytes + bytes <= pool->most_bytes, CS_REFUSED,
+               "out of device memory: %zu bytes are in use, and %zu more make more than %zu", pool->used_bytes, bytes,
+               pool->most_bytes);
     make_room(pool);
     CS_TRY(pool->below.allocate(pool->below.context, bytes, data));
     count_used(pool, bytes);

@@ -215,6 +215,7 @@ struct cs_pool {
     struct cs_pool_block *idle;  /* newest first */
     struct cs_pool_block *spare; /* records without a block */
     size_t idle_bytes, used_bytes, used_peak;
+    size_t most_bytes; /* in use at one time: a device that is full refuses (CS_REFUSED); 0: no limit */
 };
 
 void cs_pool_init(struct cs_pool *pool, const struct cs_memory *below);

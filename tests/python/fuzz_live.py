@@ -109,6 +109,25 @@ class Campaigns:
         assert result.returncode == 0, result.stdout + result.stderr
         assert "canary" in result.stdout, result.stdout
 
+    def a_canary_is_there_without_being_asked_for(self, folder):
+        assert "canary no_fill: found by its plan" in self.fuzz(*SMALL, "--runs", 0).stdout
+        assert "canary" not in self.fuzz(*SMALL, "--runs", 0, "--canary", "none").stdout
+
+    def a_canary_that_is_not_found_fails_the_campaign(self, folder):
+        result = self.fuzz("--strength", 1, "--depth", 0, "--runs", 0, "--device", "ref", "--quiet", "--canary",
+                           "warning_lost")  # no plan has a tensor that is not registered
+        assert result.returncode == 1, result.stdout + result.stderr
+        assert "canary warning_lost: NOT found in" in result.stdout, result.stdout
+
+    def the_self_test_says_how_soon_a_mutant_is_found_and_how_small_it_becomes(self, folder):
+        path = folder / "self_test.json"
+        result = self.fuzz("--strength", 1, "--depth", 0, "--device", "ref", "--self-test", "--canary", "no_fill",
+                           "--json", path)
+        assert result.returncode == 0, result.stdout + result.stderr
+        (mutant,) = json.loads(path.read_text())["mutants"]
+        assert mutant["found"] and mutant["mutant"] == "no_fill" and "padding" in mutant["fingerprint"], mutant
+        assert 1 <= mutant["plans"] and mutant["operations"] <= 4 and mutant["experts"] <= 2, mutant
+
     def failures_end_with_status_1_and_are_saved_as_scenarios_that_fail_by_themselves(self, folder):
         result = self.fuzz("--strength", 1, "--depth", 0, "--runs", 0, "--device", "ref", "--quiet", "--policy", "none",
                            "-o", folder / "out")

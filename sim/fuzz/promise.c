@@ -1,0 +1,156 @@
+/* What a server must hold after each step of a plan, by the rules of drivers and releases: which expectations are fair,
+ * and where a refusal is in order. Sources: the loaders' and drivers' own files, and the faults of the release that
+ * sim/mutant lists as standing; an engine without them promises more. */
+#include <string.h>
+
+#include "sim/fuzz/internal.h"
+
+/* A rank behind the last block of the intermediate size, of 128 at most, owns nothing but padding. */
+static bool has_empty_rank(const struct cs_fuzz_plan *plan) {
+    enum { LARGEST_BLOCK = 128 };
+    int tp = cs_fuzz_ranks_of(plan)->tp;
+    return tp > 1 && cs_fuzz_number_of(plan, CS_AXIS_intermediate) < (int64_t)tp * LARGEST_BLOCK;
+}
+
+/* Whether gate and up write one place (activation scales, shapes of packed weights): the last one stays, and a
+ * layerwise count is full early, so that what comes late finds kernel tensors, or no slot at all. */
+static bool have_one_place(const struct cs_loader_row *a, const struct cs_loader_row *b) {
+    bool is_whole = a->shard_dim == CS_UNSPLIT, is_number = a->shard_dim <= CS_SCALAR && a->shard == b->shard;
+    return cs_text_equal(a->param, b->param) && a->shard_dim == b->shard_dim && (is_whole || is_number);
+}
+
+static bool shares_places(const struct cs_fuzz_plan *plan, const struct cs_loader *loader) {
+    unsigned options = cs_fuzz_method_of(plan)->usual.options;
+    for (size_t i = 0; i < loader->n_rows; i++)
+        for (size_t j = 0; j < i; j++)
+            if (cs_options_select(options, loader->rows[i].when) && cs_options_select(options, loader->rows[j].when) &&
+                have_one_place(&loader->rows[i], &loader->rows[j]))
+                return true;
+    return false;
+}
+
+/* A step, and everything that rules ask about it. */
+struct step {
+    const struct cs_driver *driver;
+    const struct cs_driver_nature *nature;
+    const struct cs_manner *manner;
+    const struct cs_loader *loader;
+    bool shares_places;
+};
+
+static struct step step_of(const struct cs_fuzz_plan *plan, size_t i) {
+    struct step step = {.driver = cs_letter_driver(plan->step[i].letter),
+                        .manner = cs_letter_manner(plan->step[i].letter)};
+    const char *other = step.manner->needs_other_loader ? cs_fuzz_other_loader(plan) : NULL;
+    step.nature = cs_driver_nature(step.driver);
+    step.loader = other ? cs_loader_by_name(other) : cs_fuzz_loader_of(plan);
+    step.shares_places = shares_places(plan, step.loader);
+    return step;
+}
+
+/* After which a server does not hold its checkpoint, whatever it held before: no findings. `held`: it held one. */
+static bool is_known_to_lose(const struct cs_promise *promise, const struct step *step, bool held) {
+    const struct cs_driver_nature *nature = step->nature;
+    bool is_released = !promise->is_repaired;
+    if (step->shares_places && step->manner->reorders) return true;
+    if (step->shares_places && nature->keeps_calls && is_released) return true; /* F10, F11 */
+    if (nature->is_untrusted) return true;
+    /* no loader runs: what no earlier load marked, a dummy start's padding say, is not replayed either (R4.11) */
+    if (nature->replays_marks && !promise->has_marks) return true;
+    if (promise->has_foreign_marks && step->driver->takes != CS_TAKES_KERNEL_TENSORS) return true;
+    /* a module of which nothing is counted is left as it was: right only if it was right */
+    if (nature->keeps_calls && !held && has_empty_rank(promise->plan)) return true;
+    /* F13: copies that nobody counts; such a reload keeps the old values */
+    return nature->keeps_calls && step->loader->bypasses_counter && is_released;
+}
+
+/* What the load leaves of padding records. */
+static void follow_marks(struct cs_promise *promise, const struct step *step) {
+    const struct cs_driver_nature *nature = step->nature;
+    const struct cs_manner *manner = step->manner;
+    bool takes_tensors = step->driver->takes != CS_TAKES_KERNEL_TENSORS;
+    bool runs_loaders = takes_tensors && !nature->replays_marks;
+    if (runs_loaders) promise->has_marks = manner->is_complete && !manner->is_empty && !nature->is_untrusted;
+    bool leaves = nature->leaves_marks || (manner->is_stopped && nature->is_untrusted); /* the fill never came */
+    if (takes_tensors && !manner->is_empty) promise->has_foreign_marks = leaves;
+}
+
+/* ---- loads that were stopped ---- */
+
+/* What a stopped load leaves stays until the driver that left it, or one of its kind, ends a load; another driver finds
+ * meta tensors, or views in the checkpoint's layout, and the server is past repair: there is no rollback. */
+static enum cs_residue residue_after(const struct cs_promise *promise, const struct step *step) {
+    static const enum cs_residue lost = CS_RESIDUE_LOST;
+    const struct cs_driver_nature *nature = step->nature;
+    bool is_stopped = step->manner->is_stopped;
+    enum cs_residue kind = nature->keeps_calls   ? CS_RESIDUE_CALLS
+                           : nature->hosts_views ? CS_RESIDUE_VIEWS
+                                                 : CS_RESIDUE_NONE;
+    if (promise->residue == CS_RESIDUE_NONE) return is_stopped ? kind : CS_RESIDUE_NONE;
+    if (promise->residue != kind || nature->is_untrusted) return lost;
+    return is_stopped ? kind : CS_RESIDUE_NONE;
+}
+
+/* A retry reaches a cold start when every tensor of it is loaded anew: a direct load hosts again what it hosted; a
+ * layerwise one replays the calls that were left first, and counts them (F5), unless that is repaired. */
+static bool recovers(const struct cs_promise *promise, const struct step *step) {
+    switch (promise->residue) {
+    case CS_RESIDUE_NONE: return true;
+    case CS_RESIDUE_CALLS: return step->nature->keeps_calls && promise->is_repaired;
+    case CS_RESIDUE_VIEWS: return step->nature->hosts_views;
+    default: return false;
+    }
+}
+
+/* ---- laws ---- */
+
+/* The step before did the same, from a state that it left in order: the same bytes in the same places once more. */
+static bool is_repetition(const struct cs_promise *promise, const struct step *step, size_t i) {
+    if (i == 0 || !step->manner->is_same || step->shares_places) return false;
+    struct step before = step_of(promise->plan, i - 1);
+    const struct cs_manner *manner = before.manner;
+    bool is_alike = before.driver == step->driver && before.loader == step->loader && manner->is_complete &&
+                    !manner->is_empty && !manner->may_refuse && !manner->sleeps;
+    return is_alike && (promise->holds || step->nature->is_untrusted);
+}
+
+static bool must_change_nothing(const struct cs_promise *promise, const struct step *step, size_t i) {
+    bool has_weights = i > 0 || cs_fuzz_start_of(promise->plan)->takes != CS_TAKES_NOTHING; /* or nothing to look at */
+    if (promise->residue != CS_RESIDUE_NONE || !has_weights) return false;
+    if (step->nature->processes_all || step->manner->sleeps) return false;
+    return step->manner->is_empty || is_repetition(promise, step, i);
+}
+
+/* ---- a plan, step by step ---- */
+
+void cs_promise_start(struct cs_promise *promise, const struct cs_fuzz_plan *plan) {
+    const struct cs_driver *start = cs_fuzz_start_of(plan);
+    *promise = (struct cs_promise){.plan = plan, .is_repaired = cs_fuzz_is_repaired(plan)};
+    promise->holds = start->takes != CS_TAKES_NOTHING;
+    promise->has_marks = cs_text_equal(start->name, "cold_start"); /* no other start runs loaders on memory (R2.5) */
+}
+
+static bool may_refuse(const struct cs_promise *promise, const struct step *step) {
+    const struct cs_driver_nature *nature = step->nature;
+    const struct cs_manner *manner = step->manner;
+    return promise->residue != CS_RESIDUE_NONE || promise->is_deformed || !manner->is_complete || manner->may_refuse ||
+           nature->is_untrusted || nature->may_refuse || (nature->keeps_calls && step->shares_places);
+}
+
+void cs_promise_step(struct cs_promise *promise, size_t i) {
+    struct step step = step_of(promise->plan, i);
+    bool does_nothing = step.manner->is_empty && !step.nature->processes_all;
+    bool held = promise->holds && !step.manner->sleeps; /* a sleep discards pages */
+    uint32_t natural = step.nature->channels;
+    if (promise->is_repaired) natural &= ~(UINT32_C(1) << CS_COUNT_side_extra); /* F9 */
+    promise->may_refuse = may_refuse(promise, &step);
+    promise->is_unchanged = must_change_nothing(promise, &step, i);
+    promise->always_excused |= natural;
+    promise->excused = promise->always_excused | step.manner->channels | step.nature->channels_once;
+    bool is_right = step.manner->is_complete && recovers(promise, &step) && !is_known_to_lose(promise, &step, held);
+    promise->holds = does_nothing ? held && promise->residue == CS_RESIDUE_NONE : is_right && !step.manner->is_empty;
+    promise->residue = residue_after(promise, &step);
+    promise->is_deformed |= step.nature->is_untrusted && !does_nothing;
+    follow_marks(promise, &step);
+    promise->is_judged = promise->holds && step.manner->is_complete;
+}

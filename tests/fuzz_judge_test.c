@@ -1,0 +1,193 @@
+/* The oracle: what a plan must keep, and which faults it finds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <omp.h>
+#include <stdio.h>
+
+#include "tests/support_cli.h"
+#include "tests/support_fuzz.h"
+#include "tests/support_session.h"
+
+static void padding_that_nobody_refills_is_found_and_named(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_fuzz_plan plan = plan_of(PADDED "policy=none steps=A,layerwise:B");
+    struct cs_fuzz_result result = judge(&plan, &arena);
+    assert_int_equal(result.outcome, CS_FUZZ_FAILED);
+    assert_string_equal(result.fingerprint.text, "params_differ padding w13_weight nobody");
+    assert_true(result.n_why > 3 && result.n_why <= 15);
+    cs_arena_release(&arena);
+}
+
+static void the_same_plan_with_records_holds(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_fuzz_plan plan =
+        plan_of(PADDED "policy=record_and_fill steps=A,layerwise:B,direct.other_loader:C,layerwise.partial:D,"
+                       "layerwise.nothing:A,direct.same:A,layerwise.shuffled:B,direct.nothing:C");
+    struct cs_fuzz_result result = judge(&plan, &arena);
+    if (result.outcome != CS_FUZZ_PASSED) fail_msg("%s: %s", result.fingerprint.text, result.reason);
+    cs_arena_release(&arena);
+}
+
+/* A raw load runs loaders, which record padding of kernel tensors, and fills nothing: what it recorded must not be what
+ * the next load fills (R2.3: only the latest load counts). */
+static void records_of_a_raw_load_do_not_reach_the_next(void **state) {
+    (void)state;
+    static const char *const next[] = {"layerwise", "direct"};
+    struct cs_arena arena = {0};
+    for (size_t i = 0; i < CS_COUNT(next); i++) {
+        char text[CS_PLAN_TEXT];
+        snprintf(text, sizeof text, PADDED "policy=record_and_fill steps=A,raw:B,%s:A", next[i]);
+        struct cs_fuzz_plan plan = plan_of(text);
+        struct cs_fuzz_result result = judge(&plan, &arena);
+        if (result.outcome != CS_FUZZ_PASSED) fail_msg("%s: %s", result.fingerprint.text, result.reason);
+    }
+    cs_arena_release(&arena);
+}
+
+static struct cs_fuzz_result judge_text(const char *steps, cs_defect_set defects, struct cs_arena *arena) {
+    char text[CS_PLAN_TEXT];
+    struct cs_fuzz_result result;
+    const struct cs_judge_options options = {.defects = defects};
+    snprintf(text, sizeof text, "%s%s", PADDED "policy=record_and_fill ", steps);
+    struct cs_fuzz_plan plan = plan_of(text);
+    assert_ok(cs_fuzz_judge(&plan, &options, arena, &result));
+    return result;
+}
+
+/* After a raw load the server holds nothing in particular, so that no cold start can judge it: the law still does. */
+static void a_load_of_nothing_changes_nothing_whatever_was_held(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    const char *steps = "steps=A,raw.partial:B,layerwise.nothing:C";
+    struct cs_fuzz_result holds = judge_text(steps, 0, &arena);
+    if (holds.outcome == CS_FUZZ_FAILED) fail_msg("%s: %s", holds.fingerprint.text, holds.reason);
+    struct cs_fuzz_result broken = judge_text(steps, CS_DEFECT_BIT(CS_DEFECT_UNTOUCHED_PROCESSED), &arena);
+    assert_int_equal(broken.outcome, CS_FUZZ_FAILED);
+    assert_says(broken.fingerprint.text, "changed");
+    cs_arena_release(&arena);
+}
+
+/* F5: a release replays the calls that a stopped load left, and counts them (F4); without these faults a retry reaches a
+ * cold start, and the faults switched on again are found. */
+static void a_retry_of_a_stopped_load_is_judged(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    static const char *const retries[] = {"layerwise.stopped:B,layerwise:C", "layerwise.stopped:B,layerwise:B",
+                                          "direct.stopped:B,direct:C", "raw.stopped:B,layerwise:C,layerwise:D"};
+    for (size_t i = 0; i < CS_COUNT(retries); i++) {
+        char text[CS_PLAN_TEXT];
+        snprintf(text, sizeof text,
+                 "seed=5 backend=unquantized/flashinfer_trtllm loader=per_expert ranks=tp1 layers=2 experts=3 hidden=128 "
+                 "intermediate=128 beside=nothing rounding=released allocator=random device=ref start=cold_start "
+                 "arrival=file engine=repaired policy=record_and_fill steps=A,%s", retries[i]);
+        struct cs_fuzz_plan plan = plan_of(text);
+        struct cs_fuzz_result result;
+        const struct cs_judge_options mutant = {.defects = CS_DEFECT_BIT(CS_DEFECT_PENDING_CALLS_SURVIVE) |
+                                                           CS_DEFECT_BIT(CS_DEFECT_DUPLICATES_COUNT) |
+                                                           CS_DEFECT_BIT(CS_DEFECT_OVER_COUNTED)};
+        result = judge(&plan, &arena);
+        if (result.outcome != CS_FUZZ_PASSED) fail_msg("%s: %s %s", retries[i], result.fingerprint.text, result.reason);
+        assert_ok(cs_fuzz_judge(&plan, &mutant, &arena, &result));
+        if (i == 0) assert_int_equal(result.outcome, CS_FUZZ_FAILED);
+    }
+    cs_arena_release(&arena);
+}
+
+/* A direct reload of a server that was built on meta is refused, as it must be; what follows is judged without it. */
+static void what_follows_a_refused_step_is_judged(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    const char *steps = "steps=A,layerwise.unknown:B,layerwise:C";
+    struct cs_fuzz_result result = judge_text(steps, 0, &arena);
+    assert_int_not_equal(result.outcome, CS_FUZZ_FAILED);
+    result = judge_text(steps, CS_DEFECT_BIT(CS_DEFECT_COPY_BACK_SKIPPED), &arena);
+    assert_int_equal(result.outcome, CS_FUZZ_FAILED);
+    cs_arena_release(&arena);
+}
+
+/* Order of independent modules: the start and every load send modules in another order, tensors of one in theirs. */
+static void the_arrival_axis_reaches_the_start_and_plain_loads(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_fuzz_plan plan = plan_of(PADDED "policy=record_and_fill steps=A,layerwise:B,layerwise.reversed:C,kernel_format:D");
+    struct cs_scenario scenario;
+    plan.axis[CS_AXIS_arrival] = 1;
+    assert_ok(cs_fuzz_scenario(&plan, "x", &arena, &scenario));
+    int n = 0;
+    for (size_t i = 0; i < scenario.n_ops; i++) n += scenario.ops[i].shuffles_modules;
+    assert_int_equal(n, 2); /* the start, and the one load that has no order of its own and takes tensors */
+    assert_true(scenario.ops[0].shuffles_modules);
+    assert_int_equal(judge(&plan, &arena).outcome, CS_FUZZ_PASSED);
+    cs_arena_release(&arena);
+}
+
+/* Rules say that whatever the release can load, the engine without its faults loads too: asked of a sample. */
+static void sizes_that_fit_the_release_fit_without_its_faults(void **state) {
+    (void)state;
+    size_t n_rules = 0, n_fit = 0;
+    while (!cs_text_equal(cs_rules[n_rules].name, "sizes_fit")) n_rules++;
+    const struct cs_rule *fit = &cs_rules[n_rules];
+    for (uint64_t i = 0; i < 2000; i++) {
+        struct cs_fuzz_plan plan = {0};
+        for (int a = 0; a < CS_N_AXES; a++)
+            plan.axis[a] = (uint8_t)(cs_mix64(i * CS_N_AXES + (uint64_t)a + 1) % cs_axis((enum cs_axis_id)a)->n);
+        bool is_sane = cs_rules[0].holds(&plan) && cs_rules[1].holds(&plan) && cs_rules[2].holds(&plan);
+        plan.axis[CS_AXIS_engine] = 0;
+        if (!is_sane || !fit->holds(&plan)) continue;
+        plan.axis[CS_AXIS_engine] = 1;
+        assert_true(fit->holds(&plan));
+        n_fit++;
+    }
+    assert_true(n_fit > 20);
+}
+
+static void a_canary_is_found(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_fuzz_plan plan = plan_of(
+        "seed=5 backend=gpt_oss_mxfp4/flashinfer_trtllm loader=gpt_oss_combined ranks=tp2 layers=1 experts=1 hidden=64 "
+        "intermediate=192 beside=nothing rounding=released allocator=random device=ref start=cold_start arrival=file engine=released "
+        "policy=record_and_fill steps=A,layerwise.other_loader:B");
+    const struct cs_judge_options canary = {.defects = CS_DEFECT_BIT(CS_DEFECT_STREAMED_PADDED_SPLIT)};
+    struct cs_fuzz_result result;
+    assert_int_equal(judge(&plan, &arena).outcome, CS_FUZZ_PASSED);
+    assert_ok(cs_fuzz_judge(&plan, &canary, &arena, &result));
+    assert_int_equal(result.outcome, CS_FUZZ_FAILED);
+    cs_arena_release(&arena);
+}
+
+static void a_doubled_judgement_is_the_same(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_fuzz_plan plan = plan_of(PADDED "policy=none steps=A,direct:B");
+    const struct cs_judge_options once = {0}, twice = {.is_doubled = true};
+    struct cs_fuzz_result a, b;
+    assert_ok(cs_fuzz_judge(&plan, &once, &arena, &a));
+    assert_ok(cs_fuzz_judge(&plan, &twice, &arena, &b));
+    assert_string_equal(a.fingerprint.text, b.fingerprint.text);
+    assert_int_equal(a.digest, b.digest);
+    cs_arena_release(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(padding_that_nobody_refills_is_found_and_named),
+        cmocka_unit_test(the_same_plan_with_records_holds),
+        cmocka_unit_test(records_of_a_raw_load_do_not_reach_the_next),
+        cmocka_unit_test(a_load_of_nothing_changes_nothing_whatever_was_held),
+        cmocka_unit_test(a_retry_of_a_stopped_load_is_judged),
+        cmocka_unit_test(what_follows_a_refused_step_is_judged),
+        cmocka_unit_test(the_arrival_axis_reaches_the_start_and_plain_loads),
+        cmocka_unit_test(sizes_that_fit_the_release_fit_without_its_faults),
+        cmocka_unit_test(a_canary_is_found),
+        cmocka_unit_test(a_doubled_judgement_is_the_same),
+    };
+    omp_set_num_threads(1); /* plans are tiny: threads would only wait for each other */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
