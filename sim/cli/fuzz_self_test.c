@@ -151,9 +151,12 @@ static json_t *json_of_hunt(const struct hunt *hunt) {
 static enum cs_status write_json(const struct self_test *test) {
     json_t *hunts = json_array();
     for (size_t i = 0; i < test->n_hunts; i++) json_array_append_new(hunts, json_of_hunt(&test->hunts[i]));
-    return cs_write_json(test->campaign->json, json_pack("{s:i, s:s, s:f, s:I, s:o}", "schema", 1, "seed",
-                                                         test->campaign->seed_text, "most_seconds", test->most_seconds,
-                                                         "most_plans", (json_int_t)test->n_plans, "mutants", hunts));
+    json_t *report =
+        json_pack("{s:i, s:s, s:f, s:I, s:o}", "schema", 1, "seed", test->campaign->seed_text, "most_seconds",
+                  test->most_seconds, "most_plans", (json_int_t)test->n_plans, "mutants", hunts);
+    enum cs_status status = cs_write_json(test->campaign->json, report, JSON_INDENT(2));
+    json_decref(report);
+    return status;
 }
 
 /* ---- all mutants ---- */
