@@ -308,18 +308,6 @@ static enum cs_status explain(struct audit *audit, const char *cold_policy, cons
     return cs_explain(&failing, entry, element, audit->arena, audit->verdict);
 }
 
-/* The cold start itself must not depend on memory; else there is nothing to be equal to. */
-static const char *undetermined(const struct audit *audit, const struct cold *cold) {
-    for (size_t i = 0; i < cold->declared.n; i++) {
-        const struct cs_entry *a = &cold->declared.entries[i], *b = cs_state_find(&cold->garbage, a, i);
-        if (a->kind == CS_ENTRY_PARAM && (!b || cs_entry_differs(a, b)))
-            return cs_arena_format(audit->arena,
-                                   "cold_undetermined: %s.%s of rank %d depends on what memory held at the cold start",
-                                   a->spec->name, a->name, a->rank);
-    }
-    return NULL;
-}
-
 static enum cs_status compare(struct audit *audit, const struct cs_op *op, const struct cs_expected *expected,
                               const char **reason, const char **unclear) {
     struct cs_verdict *verdict = audit->verdict;
@@ -343,7 +331,7 @@ static enum cs_status compare(struct audit *audit, const struct cs_op *op, const
     if (expected->has_count[CS_COUNT_padding_leaks]) /* three more cold starts: only for who asks */
         CS_TRY(cs_padding_leaks(&audit->live, audit->checkpoint, op->line, audit->arena,
                                 &verdict->count[CS_COUNT_padding_leaks], &leak));
-    if (!op->against_policy) *unclear = undetermined(audit, cold);
+    if (!op->against_policy) *unclear = cs_state_undetermined(&cold->declared, &cold->garbage, audit->arena);
     *reason = cs_expected_judge(expected, verdict->count, audit->arena, &verdict->seen);
     if (*reason && leak) *reason = cs_arena_format(audit->arena, "%s, the first is %s", *reason, leak);
     CS_TRY(cs_expected_values_judge(expected, &audit->live, audit->arena, reason, &verdict->seen));
@@ -365,6 +353,7 @@ static enum cs_status judge_devices_alone(struct audit *audit) {
     struct cs_state now = {.arena = &audit->scratch};
     CS_TRY(capture(audit, &audit->live, &now));
     CS_TRY(cs_verdict_add_states(audit->verdict, audit->arena, audit->verdict->line, &now, NULL));
+    audit->before = now;
     audit->verdict->params_total = 0;
     for (size_t i = 0; i < now.n; i++) audit->verdict->params_total += now.entries[i].kind == CS_ENTRY_PARAM;
     return judge_devices(audit);

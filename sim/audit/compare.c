@@ -82,6 +82,17 @@ void cs_state_compare(const struct cs_state *now, const struct cs_state *cold, c
     compare_aliases(now, own_cold, count); /* whose ties are those of any cold start of this model */
 }
 
+const char *cs_state_undetermined(const struct cs_state *cold, const struct cs_state *garbage, struct cs_arena *arena) {
+    for (size_t i = 0; i < cold->n; i++) {
+        const struct cs_entry *a = &cold->entries[i], *b = cs_state_find(garbage, a, i);
+        if (a->kind == CS_ENTRY_PARAM && (!b || cs_entry_differs(a, b)))
+            return cs_arena_format(arena,
+                                   "cold_undetermined: %s.%s of rank %d depends on what memory held at the cold start",
+                                   a->spec->name, a->name, a->rank);
+    }
+    return NULL;
+}
+
 int64_t cs_state_changed(const struct cs_state *now, const struct cs_state *before) {
     int64_t changed = 0;
     for (size_t i = 0; i < before->n; i++) {

@@ -60,6 +60,9 @@ void cs_excuse_count(const struct cs_scenario *scenario, const struct cs_state *
 /* Parameters equal to the cold start in `now` and different in `other`, the same plan over other garbage (R8.3). */
 int64_t cs_state_lucky(const struct cs_state *now, const struct cs_state *other, const struct cs_state *cold);
 
+/* The cold start itself must not depend on memory; else there is nothing to be equal to. The same cold start over two
+ * memories: the first parameter that differs, as the reason of a failure, or NULL. */
+const char *cs_state_undetermined(const struct cs_state *cold, const struct cs_state *garbage, struct cs_arena *arena);
 /* Tensors of `now` that are not what they were in `before`, an earlier state of the same server; none when that is
  * empty. */
 int64_t cs_state_changed(const struct cs_state *now, const struct cs_state *before);
