@@ -221,7 +221,7 @@
 ---@field checkpoint? string name of a checkpoint; `"dummy_start"` has none
 ---@field driver? cs.StartDriver `"meta_build"`: built on the meta device, tensors of a finished server attached; `"dummy_start"`: random numbers; default: `"cold_start"`
 ---@field loader? cs.Loader|cs.OwnLoader another loader than the scenario's
----@field order? "file"|"shuffled"|"reversed"|"modules"|integer[] order of arrival; shuffled: from the seed; modules: these are, and tensors of one keep their order; a list: positions in the file's order, from 1; default: `"file"`
+---@field order? "file"|"modules" modules: in an order from the seed, and tensors of one keep theirs; default: `"file"`
 
 ---@class cs.Against
 ---@field policy cs.Policy of the cold start to compare with

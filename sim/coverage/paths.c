@@ -24,7 +24,7 @@ static const char *arrival_of(const struct cs_scenario *scenario, const struct c
         {is_other, "other_loader"},
         {op->pieces > 1, "pieces"},
         {op->bucket_bytes || op->bucket_tensors, "buckets"},
-        {op->is_shuffled || op->shuffles_modules || op->n_order, "shuffled"},
+        {op->is_shuffled || op->n_order, "shuffled"},
         {op->is_reversed, "reversed"},
         {true, "in_order"},
     };

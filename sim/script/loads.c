@@ -60,10 +60,10 @@ static void read_loader(const struct cs_value *value, void *op) {
     ((OP *)op)->loader = cs_value_loader(value, &((OP *)op)->own_loader);
 }
 
-#define ORDER_ROW                                                                                                      \
-    CS_CUSTOM_ROW("order", read_order, "\"file\"|\"shuffled\"|\"reversed\"|\"modules\"|integer[]",                      \
-                  "order of arrival; shuffled: from the seed; modules: these are, and tensors of one keep their order; " \
-                  "a list: positions in the file's order, from 1")
+static void read_start_order(const struct cs_value *value, void *op) {
+    static const char *const names[] = {"file", "modules"};
+    ((OP *)op)->shuffles_modules = cs_value_word(value, names, CS_COUNT(names)) == 1;
+}
 
 static const struct cs_field cold_start_fields[] = {
     {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint; `\"dummy_start\"` has none")},
@@ -72,7 +72,9 @@ static const struct cs_field cold_start_fields[] = {
                  "`\"dummy_start\"`: random numbers"),
      CS_TYPE("cs.StartDriver"), CS_DEFAULT("`\"cold_start\"`")},
     {CS_CUSTOM_ROW("loader", read_loader, "cs.Loader|cs.OwnLoader", "another loader than the scenario's")},
-    {ORDER_ROW, CS_DEFAULT("`\"file\"`")},
+    {CS_CUSTOM_ROW("order", read_start_order, "\"file\"|\"modules\"",
+                   "modules: in an order from the seed, and tensors of one keep theirs"),
+     CS_DEFAULT("`\"file\"`")},
 };
 static void check_start(const struct cs_value *value, void *structure) {
     const OP *op = structure;
@@ -89,7 +91,10 @@ static const struct cs_field reload_fields[] = {
      CS_TYPE("cs.ReloadDriver"), CS_REQUIRED},
     {CS_TEXT_ROW("checkpoint", OP, checkpoint, "name of a checkpoint"), CS_REQUIRED},
     {CS_CUSTOM_ROW("loader", read_loader, "cs.Loader|cs.OwnLoader", "another loader than the scenario's")},
-    {ORDER_ROW, CS_DEFAULT("`\"file\"`")},
+    {CS_CUSTOM_ROW("order", read_order, "\"file\"|\"shuffled\"|\"reversed\"|\"modules\"|integer[]",
+                   "order of arrival; shuffled: from the seed; modules: these are, and tensors of one keep their order; a "
+                   "list: positions in the file's order, from 1"),
+     CS_DEFAULT("`\"file\"`")},
     {CS_CUSTOM_ROW("only", read_only, "string[]",
                    "patterns: nothing but tensors that match is sent; `{}`: an empty load")},
     {CS_TEXTS_ROW("omit", OP, omitted, n_omitted,
