@@ -95,6 +95,7 @@ struct cs_driver_nature {
     bool processes_all;     /* post-load runs on every module, whatever was sent */
     bool replays_marks;     /* padding is filled from the records of the load before */
     bool leaves_marks;      /* loaders write into kernel tensors and mark their padding, and nothing is filled */
+    const char *repaired_as; /* without the standing defects it does what this driver does; NULL: it stays what it is */
     enum cs_status (*apply)(struct cs_op *op); /* NULL: nothing to do */
 };
 /* Never NULL. */

@@ -119,7 +119,7 @@ static const struct cs_driver_nature natures[] = {
     {.driver = "direct",                  .channels = CHANNEL(side_moved) | CHANNEL(graph_differ), .hosts_views = true},
     {.driver = "direct_unprocessed",      .is_untrusted = true, .leaves_marks = true, .hosts_views = true}, /* right only where the kernel's layout is the checkpoint's */
     {.driver = "raw",                     .is_untrusted = true, .leaves_marks = true}, /* the same */
-    {.driver = "raw_post_load",           .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true, .processes_all = true},
+    {.driver = "raw_post_load",           .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true, .processes_all = true, .repaired_as = "direct"}, /* F24 */
     {.driver = "raw_post_load_per_bucket", .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true, .processes_all = true, .apply = use_some_buckets},
 };
 /* clang-format on */

@@ -36,6 +36,7 @@ struct step {
     const struct cs_manner *manner;
     const struct cs_loader *loader;
     bool shares_places;
+    bool nature_has_no_layout; /* what a weight cache attached has no checkpoint layout to load into */
 };
 
 static struct step step_of(const struct cs_fuzz_plan *plan, size_t i) {
@@ -43,6 +44,9 @@ static struct step step_of(const struct cs_fuzz_plan *plan, size_t i) {
                         .manner = cs_letter_manner(plan->step[i].letter)};
     const char *other = step.manner->needs_other_loader ? cs_fuzz_other_loader(plan) : NULL;
     step.nature = cs_driver_nature(step.driver);
+    bool is_other = cs_fuzz_is_repaired(plan) && step.nature->repaired_as;
+    if (is_other) step.nature = cs_driver_nature(cs_driver_by_name(step.nature->repaired_as));
+    step.nature_has_no_layout = is_other && cs_text_equal(cs_fuzz_start_of(plan)->name, "meta_build");
     step.loader = other ? cs_loader_by_name(other) : cs_fuzz_loader_of(plan);
     step.shares_places = shares_places(plan, step.loader);
     return step;
@@ -134,7 +138,7 @@ static bool may_refuse(const struct cs_promise *promise, const struct step *step
     const struct cs_driver_nature *nature = step->nature;
     const struct cs_manner *manner = step->manner;
     return promise->residue != CS_RESIDUE_NONE || promise->is_deformed || !manner->is_complete || manner->may_refuse ||
-           nature->is_untrusted || nature->may_refuse || (nature->keeps_calls && step->shares_places);
+           nature->is_untrusted || nature->may_refuse || step->nature_has_no_layout || (nature->keeps_calls && step->shares_places);
 }
 
 void cs_promise_step(struct cs_promise *promise, size_t i) {
