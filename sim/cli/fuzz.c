@@ -54,6 +54,7 @@ static enum cs_status take(struct cs_campaign *campaign, const struct pending *p
         campaign->n_done += pending->part != CS_PART_CORPUS;
         campaign->n_of_part[pending->part]++;
         note_paths(campaign, &pending->plan);
+        CS_TRY(cs_campaign_note_deeds(campaign, pending->part, answer));
     }
     bool is_failure = cs_answer_is_failure(answer);
     if (pending->is_canary) note_canary(campaign, is_failure);
@@ -209,7 +210,9 @@ static size_t n_processors(void) {
 }
 
 static int conclude(const struct cs_campaign *campaign) {
+    const char *coverage = cs_options_value(&campaign->options, "coverage");
     if (cs_campaign_reports(campaign) != CS_OK) return cs_cli_fail(CS_INTERNAL);
+    if (coverage && cs_coverage_write(coverage, &campaign->coverage) != CS_OK) return cs_cli_fail(CS_INTERNAL);
     cs_campaign_print_summary(campaign);
     bool is_blind = campaign->canary && campaign->first_canary < 0;
     if (campaign->n_failures || is_blind) return CS_EXIT_FAILED;
@@ -235,6 +238,7 @@ static int run_campaign(struct cs_campaign *campaign, int argc, char **argv) {
     }
     if (status == CS_OK) status = recount(campaign);
     if (status == CS_OK && campaign->output) status = cs_store_open(campaign);
+    if (status == CS_OK) status = cs_campaign_coverage_open(campaign);
     if (status != CS_OK) return cs_cli_fail(status);
     cs_campaign_print_head(campaign);
     size_t n = campaign->most_random == UINT64_MAX ? 0 : cs_stream_n_fixed(campaign->stream) + campaign->most_random;

@@ -3,6 +3,7 @@
  *   fuzz_settings.c  the command line, shards            fuzz_pool.c   plans in processes of their own
  *   fuzz_failure.c   one failure: shrunk, in words       fuzz_store.c  the output folder: what survives, and merging
  *   fuzz_report.c    summary, JSON, JUnit                fuzz.c        the verb
+ *   fuzz_deeds.c     what plans did: orders, coverage
  *   fuzz_self_test.c  how soon each mutant is found */
 #ifndef CS_CLI_FUZZ_H
 #define CS_CLI_FUZZ_H
@@ -10,6 +11,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/internal.h"
 #include "sim/cli/progress.h"
+#include "sim/coverage/coverage.h"
 #include "sim/fuzz/fuzz.h"
 
 enum { CS_FUZZ_LINES = 15, CS_FUZZ_LINE = 400, CS_FUZZ_MOST_JOBS = 256 };
@@ -20,6 +22,8 @@ struct cs_fuzz_answer {
     enum cs_fuzz_outcome outcome;
     enum cs_status status; /* CS_OK, or a fault of ours: `reason` is its message */
     bool is_crash;         /* the process did not come back: `reason` says how it ended */
+    struct cs_fuzz_plan judged; /* see cs_fuzz_result */
+    struct cs_fuzz_deeds deeds;
     char fingerprint[256], reason[CS_FUZZ_LINE];
     uint32_t n_why;
     char why[CS_FUZZ_LINES][CS_FUZZ_LINE];
@@ -89,6 +93,10 @@ struct cs_campaign {
     bool has_failed_before; /* the plan whose answer was taken last, canaries not counted */
     size_t n_failures, capacity;
     struct cs_fuzz_failure *failures;
+    size_t n_ran, ran_capacity; /* plans of the guaranteed part as they were judged */
+    struct cs_fuzz_plan *ran;
+    struct cs_coverage_model *coverage_model; /* NULL: nobody wants coverage */
+    struct cs_coverage coverage;
     size_t n_paths; /* letter × back end that ran */
     bool *has_path;
 };
@@ -106,6 +114,15 @@ bool cs_answer_is_failure(const struct cs_fuzz_answer *answer);
 /* Makes failure->plan small, as it fails with these defects; `answer`: the failing one, then that of the small plan. */
 enum cs_status cs_campaign_shrink(struct cs_campaign *campaign, cs_defect_set defects, struct cs_fuzz_failure *failure,
                                   struct cs_fuzz_answer *answer);
+
+/* ---- what plans did (fuzz_deeds.c) ---- */
+
+/* For --coverage; nothing without it. */
+enum cs_status cs_campaign_coverage_open(struct cs_campaign *campaign);
+enum cs_status cs_campaign_note_deeds(struct cs_campaign *campaign, enum cs_part part,
+                                      const struct cs_fuzz_answer *answer);
+/* How many orders of the guaranteed part ran in this run of the campaign. */
+enum cs_status cs_campaign_count_ran(const struct cs_campaign *campaign, int64_t *n_orders);
 
 /* `--self-test`: for each mutant, the plans and seconds that blind fuzzing needs (fuzz_self_test.c). */
 int cs_fuzz_self_test(struct cs_campaign *campaign);

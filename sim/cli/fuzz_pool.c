@@ -89,6 +89,8 @@ static void judge(const struct question *question, const struct cs_judge_options
     } else {
         answer->outcome = result.outcome;
         answer->digest = result.digest;
+        answer->judged = result.judged;
+        answer->deeds = result.deeds;
         copy_text(answer->fingerprint, sizeof answer->fingerprint, result.fingerprint.text);
         copy_text(answer->reason, sizeof answer->reason, result.reason);
         for (; answer->n_why < CS_FUZZ_LINES && answer->n_why < result.n_why; answer->n_why++)

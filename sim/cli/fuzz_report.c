@@ -48,7 +48,11 @@ void cs_campaign_print_summary(const struct cs_campaign *campaign) {
     for (int part = 0; part < CS_N_PARTS; part++)
         fprintf(campaign->text, "%s%" PRId64 " %s", part ? ", " : "plans: ", campaign->n_of_part[part],
                 cs_part_name((enum cs_part)part));
-    fprintf(campaign->text, "; %" PRId64 " refused as they must be\n", campaign->n_refused);
+    fprintf(campaign->text, "; %" PRId64 " refused as they must be, or in a step that may be\n", campaign->n_refused);
+    int64_t n_orders;
+    if (campaign->n_ran && cs_campaign_count_ran(campaign, &n_orders) == CS_OK)
+        fprintf(campaign->text, "orders that ran to their end: %" PRId64 "; in the others a step was refused where it came\n",
+                n_orders);
     fprintf(campaign->text, "%" PRIu64 " plans in %.1f s, %.0f a second; %zu paths (step and back end)\n%zu unique failures\n",
             campaign->n_done, seconds, (double)n_new / (cs_progress_now() - campaign->start), campaign->n_paths,
             campaign->n_failures);

@@ -24,6 +24,7 @@ const struct cs_option cs_fuzz_cli_options[] = {
     {"output-dir", 'o', "DIR", CS_ONCE, "keeps failures and the state there; the same command goes on where it ended"},
     {"plans", 0, NULL, CS_ONCE, "print the plans, a line each, and run none"},
     {"json", 0, "FILE", CS_WRITTEN, "write the result as JSON too"},
+    {"coverage", 0, "FILE", CS_WRITTEN, "write the ways of loading that the plans took, as `run --coverage` does: `coldstart coverage FILE...` joins them"},
     {"junit", 0, "FILE", CS_WRITTEN, "write the result as JUnit too"},
     {"quiet", 'q', NULL, CS_ONCE, "no progress on stderr"},
     {0},

@@ -249,8 +249,16 @@ struct cs_fingerprint {
     char text[256]; /* "params_differ padding w13_weight_scale copy-back/fresh" */
 };
 
+/* What a judged plan did, for coverage: the audit's verdict says the same. */
+struct cs_fuzz_deeds {
+    int64_t n_accepted, n_refused; /* loads */
+    bool is_unsupported;
+    uint64_t probes[CS_N_LOAD_PROBES];
+};
+
 struct cs_fuzz_result {
     enum cs_fuzz_outcome outcome;
+    struct cs_fuzz_deeds deeds;
     struct cs_fingerprint fingerprint;
     const char *reason; /* one line, in the arena; NULL: it passed */
     size_t n_why;

@@ -141,6 +141,13 @@ static enum cs_status audit(struct judging *judging, const struct cs_device *dev
     return is_refusal(status) ? judge_check(judging, status) : status;
 }
 
+static void note_deeds(struct cs_fuzz_result *result, const struct cs_verdict *verdict) {
+    result->deeds = (struct cs_fuzz_deeds){.n_accepted = verdict->n_accepted,
+                                           .n_refused = verdict->n_refused,
+                                           .is_unsupported = verdict->is_unsupported};
+    memcpy(result->deeds.probes, verdict->probes, sizeof result->deeds.probes);
+}
+
 /* Digests first; what differs is looked at again, at leisure, and explained. */
 static enum cs_status judge_on(struct judging *judging, const struct cs_device *device, struct cs_recording *recording,
                                const struct cs_recording *reference) {
@@ -148,6 +155,7 @@ static enum cs_status judge_on(struct judging *judging, const struct cs_device *
     for (int is_quick = 1; is_quick >= 0; is_quick--) {
         CS_TRY(audit(judging, device, is_quick, recording, reference, &verdict));
         if (judging->is_over) return CS_OK;
+        note_deeds(judging->result, &verdict);
         judging->result->outcome = CS_FUZZ_PASSED;
         CS_TRY(judge_verdict(judging, &verdict));
         if (judging->result->outcome != CS_FUZZ_FAILED) return CS_OK;
