@@ -109,7 +109,7 @@ static void probes_touch_what_they_say(void **state) {
             while (run % unit || pitch % unit) unit /= 2;
             for (size_t i = 0; i < PROBED; i++) {
                 bool is_written = i % pitch < run && i / pitch < PROBED / pitch;
-                unsigned expected = is_written ? i / unit >> (i % unit % 8 * 8) & 0xFF : 0xEE;
+                unsigned expected = is_written ? (unsigned)(i / unit >> (i % unit % 8 * 8) & 0xFF) : 0xEE;
                 if (bytes[i] != expected) fail_msg("%s, runs of %zu in %zu: byte %zu", device->name, run, pitch, i);
             }
         }
