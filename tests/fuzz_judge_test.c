@@ -99,7 +99,21 @@ static void a_retry_of_a_stopped_load_is_judged(void **state) {
     cs_arena_release(&arena);
 }
 
-/* A direct reload of a server that was built on meta is refused, as it must be; what follows is judged without it. */
+/* Level 2 keeps what is registered. A stopped layerwise load has buffers on meta, and those of the kernel aside. */
+static void nothing_is_expected_of_a_server_that_slept_in_a_stopped_load(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_fuzz_plan plan =
+        plan_of("seed=1 backend=quark_fp8_block/aiter loader=per_expert_quark_fp8_block ranks=tp1 layers=1 experts=1 hidden=64 "
+                "intermediate=64 beside=buffer rounding=released allocator=random policy=record_and_fill device=ref "
+                "start=cold_start arrival=file engine=released "
+                "steps=A,load_plan.stopped:B,layerwise.slept:A,kernel_format:B");
+    struct cs_fuzz_result result = judge(&plan, &arena);
+    if (result.outcome == CS_FUZZ_FAILED) fail_msg("%s: %s", result.fingerprint.text, result.reason);
+    cs_arena_release(&arena);
+}
+
+/* A model that walks names may refuse a load with one that it does not know; what follows is judged without that load. */
 static void what_follows_a_refused_step_is_judged(void **state) {
     (void)state;
     struct cs_arena arena = {0};
@@ -182,6 +196,7 @@ int main(void) {
         cmocka_unit_test(records_of_a_raw_load_do_not_reach_the_next),
         cmocka_unit_test(a_load_of_nothing_changes_nothing_whatever_was_held),
         cmocka_unit_test(a_retry_of_a_stopped_load_is_judged),
+        cmocka_unit_test(nothing_is_expected_of_a_server_that_slept_in_a_stopped_load),
         cmocka_unit_test(what_follows_a_refused_step_is_judged),
         cmocka_unit_test(the_arrival_axis_reaches_the_start_and_plain_loads),
         cmocka_unit_test(sizes_that_fit_the_release_fit_without_its_faults),

@@ -90,6 +90,8 @@ static enum cs_residue residue_after(const struct cs_promise *promise, const str
     enum cs_residue kind = nature->keeps_calls   ? CS_RESIDUE_CALLS
                            : nature->hosts_views ? CS_RESIDUE_VIEWS
                                                  : CS_RESIDUE_NONE;
+    /* a sleep keeps the buffers that are registered, and those are on meta: the kernel's, which wait aside, are lost */
+    if (promise->residue == CS_RESIDUE_CALLS && step->manner->sleeps) return lost;
     if (promise->residue == CS_RESIDUE_NONE) return is_stopped ? kind : CS_RESIDUE_NONE;
     if (promise->residue != kind || nature->is_untrusted) return lost;
     return is_stopped ? kind : CS_RESIDUE_NONE;
@@ -138,7 +140,7 @@ static bool may_refuse(const struct cs_promise *promise, const struct step *step
     const struct cs_driver_nature *nature = step->nature;
     const struct cs_manner *manner = step->manner;
     return promise->residue != CS_RESIDUE_NONE || promise->is_deformed || !manner->is_complete || manner->may_refuse ||
-           nature->is_untrusted || nature->may_refuse || step->nature_has_no_layout || (nature->keeps_calls && step->shares_places);
+           nature->is_untrusted || nature->may_refuse || step->nature_has_no_layout || (nature->keeps_calls && step->shares_places && !promise->is_repaired);
 }
 
 void cs_promise_step(struct cs_promise *promise, size_t i) {
