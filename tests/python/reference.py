@@ -32,7 +32,7 @@ def support(source, coldstart):
     on_gpu = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
     found = re.search(r'"conform": "(\d+) of \1 passed', json.dumps(on_gpu))
     gpu = f"on `gpu` {found[1]} of {found[1]} of them passed (`tests/gpu/run`)" if found else "on `gpu` they have not been run yet (`tests/gpu/run`)"
-    lines = [f"CI runs all captured cases on `ref`, and each night on `emu`; {gpu}.", "", "| method | back end | loader | loading | post-load | |", "|---|---|---|---|---|---|"]
+    lines = [f"CI runs all captured cases on `ref` and on `emu`; {gpu}.", "", "| method | back end | loader | loading | post-load | |", "|---|---|---|---|---|---|"]
     for method, backend, loader, loading, post_load, why in rows:
         why = "" if why == "-" or post_load == "refused" and why == "post-load is not implemented" else why.replace("|", "\\|")
         lines.append(f"| `{method}` | `{backend}` | `{loader}` | {loading} | {post_load} | {why} |")
