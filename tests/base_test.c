@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "sim/base/base.h"
@@ -148,6 +150,29 @@ static void a_failed_write_leaves_the_old_file_and_no_other(void **state) {
     assert_int_equal(count_files(*state), 1);
 }
 
+static void a_link_stays_a_link_and_a_mode_a_mode(void **state) {
+    char file[256], link[256], name[260];
+    snprintf(file, sizeof file, "%s", path_in(*state, "a.txt"));
+    snprintf(link, sizeof link, "%s", path_in(*state, "l.txt"));
+    assert_int_equal(cs_write_text(file, "old"), CS_OK);
+    assert_int_equal(chmod(file, 0640), 0);
+    assert_int_equal(symlink("a.txt", link), 0);
+    assert_int_equal(cs_write_text(link, "new"), CS_OK);
+    struct stat found;
+    assert_int_equal(lstat(link, &found), 0);
+    assert_true(S_ISLNK(found.st_mode));
+    assert_int_equal(lstat(file, &found), 0);
+    assert_int_equal(found.st_mode & 0777, 0640);
+    assert_string_equal(text_of(file), "new\n");
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(cs_write_check(link), CS_INTERNAL); /* it leads nowhere */
+    assert_non_null(strstr(cs_error_text(), "No such file or directory"));
+    memset(name, 'n', 255); /* as long as a name can be */
+    name[255] = 0;
+    assert_int_equal(cs_write_text(path_in(*state, name), "long"), CS_OK);
+    assert_int_equal(count_files(*state), 2);
+}
+
 static void what_cannot_be_written_is_known_before(void **state) {
     assert_int_equal(cs_write_check("-"), CS_OK);
     assert_int_equal(cs_write_check("/dev/null"), CS_OK);
@@ -177,6 +202,7 @@ int main(void) {
                                         remove_test_folder),
         cmocka_unit_test_setup_teardown(a_failed_write_leaves_the_old_file_and_no_other, make_test_folder,
                                         remove_test_folder),
+        cmocka_unit_test_setup_teardown(a_link_stays_a_link_and_a_mode_a_mode, make_test_folder, remove_test_folder),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_is_known_before, make_test_folder, remove_test_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

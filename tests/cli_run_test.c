@@ -295,6 +295,10 @@ static void a_failed_write_leaves_nothing(void **state) {
     assert_int_equal(outcome.status, CS_EXIT_INTERNAL);
     assert_says(outcome.err, "cannot be written: File too large");
     assert_int_equal(count_files("disk"), 0);
+    coldstart("version; ulimit -f 1; '" COLDSTART "' run " GPT_OSS " --policy none --json disk/r.json"); /* 1 kB */
+    assert_int_equal(outcome.status, CS_EXIT_INTERNAL);
+    assert_says(outcome.err, "cannot write \"disk/r.json\": File too large");
+    assert_int_equal(count_files("disk"), 0);
 }
 
 /* A from files is A from numbers: the same verdicts and counts, whatever the shards. B becomes a copy of the files. */

@@ -75,7 +75,7 @@ static void a_report_without_a_place_is_refused_before_the_work(void **state) {
     size_t n = 0;
     for (size_t i = 0; i < cs_n_verbs; i++)
         for (const struct cs_option *option = cs_verbs[i].options; option && option->name; option++) {
-            if (option->use != CS_WRITTEN) continue;
+            if (option->use != CS_WRITTEN && option->use != CS_SHOWN) continue;
             char arguments[128], message[128];
             n++;
             snprintf(message, sizeof message, "--%s: cannot write \"/proc/there/r\": No such file or directory",
@@ -85,7 +85,12 @@ static void a_report_without_a_place_is_refused_before_the_work(void **state) {
             snprintf(message, sizeof message, "--%s: cannot write \"/proc\": Is a directory", option->name);
             snprintf(arguments, sizeof arguments, "%s --%s /proc", cs_verbs[i].name, option->name);
             assert_refused(arguments, CS_EXIT_USAGE, message);
+            if (option->use == CS_SHOWN) continue;
+            snprintf(message, sizeof message, "--%s -: it would stand among the text on stdout", option->name);
+            snprintf(arguments, sizeof arguments, "%s --%s -", cs_verbs[i].name, option->name);
+            assert_refused(arguments, CS_EXIT_USAGE, message);
         }
+    assert_refused("run t --json r --coverage r", CS_EXIT_USAGE, "--json and --coverage both write \"r\": name two files");
     assert_true(n >= 12); /* run, fuzz, merge and mutants 2 each, bench 1, coverage 3 */
 }
 

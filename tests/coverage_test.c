@@ -287,6 +287,41 @@ static void what_is_no_coverage_file_is_refused(void **state) {
     assert_int_equal(cs_coverage_read("none.json", &coverage), CS_BAD_FILE);
 }
 
+/* A right file, in which one text is replaced by a wrong one. */
+static void a_damaged_file_is_refused(void **state) {
+    (void)state;
+    static const char *const rows[][3] = {
+        {"\"runs\":3", "\"runs\":-5", "\"runs\" is no number from 0 to"},
+        {"\"runs\":3", "\"runs\":9223372036854775807", "\"runs\" is no number from 0 to"},
+        {"\"cold_start direct\":5", "\"cold_start direct\":-1", "a count of \"sequences\" is no number"},
+        {"\"cold_start direct\":5", "\"cold_start direct\":\"x\"", "a count of \"sequences\" is no number"},
+        {"\"post_load\":4", "\"post_load\":-4", "probe \"post_load\" is no number"},
+        {"\"paths\":[[", "\"paths\":{},\"x\":[[", "\"paths\" is no list"},
+        {"\"paths\":[[", "\"paths\":[[],[", "path 0: no row of 9 values, two counts and a scenario"},
+        {"\"paths\":[[", "\"paths\":[[0,", "path 0: no row of 9 values, two counts and a scenario"},
+        {"\"sequences\":{", "\"sequences\":[],\"x\":{", "\"sequences\" is no object"},
+        {"\"probes\":{", "\"probes\":\"x\",\"x\":{", "\"probes\" is no object"},
+    };
+    add_every_pair(&coverage);
+    coverage.n_runs = 3, coverage.probes[CS_LOAD_PROBE_post_load] = 4;
+    assert_ok(cs_coverage_add_sequence(&coverage, "cold_start direct", 5));
+    assert_ok(cs_coverage_write("right.json", &coverage));
+    static char right[1 << 22];
+    FILE *in = fopen("right.json", "r");
+    assert_non_null(in);
+    right[fread(right, 1, sizeof right - 1, in)] = 0;
+    fclose(in);
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        char *at = strstr(right, rows[i][0]);
+        assert_non_null(at);
+        FILE *out = fopen("bad.json", "w");
+        fprintf(out, "%.*s%s%s", (int)(at - right), right, rows[i][1], at + strlen(rows[i][0]));
+        fclose(out);
+        assert_int_equal(cs_coverage_read("bad.json", &coverage), CS_BAD_FILE);
+        assert_says(cs_error_text(), rows[i][2]);
+    }
+}
+
 static void a_lost_cell_is_a_difference(void **state) {
     (void)state;
     struct cs_coverage old;
@@ -401,6 +436,7 @@ int main(void) {
         TEST(a_new_driver_method_and_loader_fail_the_floor_until_they_are_used),
         TEST(files_join_by_names_and_add_up),
         TEST(what_is_no_coverage_file_is_refused),
+        TEST(a_damaged_file_is_refused),
         TEST(a_lost_cell_is_a_difference),
         TEST(every_valid_pair_has_a_file_that_hits_it),
         TEST(the_program_takes_what_it_is_asked_for),

@@ -260,7 +260,14 @@ static void files_that_cannot_be_used_are_named(void **state) {
     write_ways("one.json", (struct cs_seen_path[]){refused("raw", "cold", "in_order")}, 1);
     write_text("bad.json", "{ \"mutants\": ");
     assert_refused("coverage one.json --html one.html --kill-matrix none.json", 2, "cannot read \"none.json\"");
-    assert_refused("coverage one.json --html one.html --kill-matrix bad.json", 2, "kill matrix:1: ");
+    assert_refused("coverage one.json --html one.html --kill-matrix bad.json", 2, "bad.json:1: ");
+    assert_refused("coverage one.json --html one.html --kill-matrix one.json", 2, "one.json: no kill matrix: give the file");
+    assert_refused("coverage one.json --kill-matrix one.json", 2, "--kill-matrix goes with --html: give both");
+    assert_refused("coverage one.json --lua", 2, "--lua goes with --hit: give both");
+    assert_refused("coverage --hit driver=direct --lua --next 1", 2, "--lua prints the file of --hit");
+    assert_refused("coverage --hit driver=direct,driver=raw", 2, "axis driver is given twice");
+    assert_refused("coverage --hit ''", 2, "a cell is AXIS=VALUE,AXIS=VALUE");
+    assert_refused("coverage none.json", 2, "cannot read \"none.json\": No such file or directory");
     assert_refused("coverage one.json --html one.html --previous bad.json", 2, "bad.json:1: ");
     assert_refused("coverage one.json --html no/such/one.html", 2, "no/such/one.html");
     assert_refused("coverage --next 1 --output-dir one.json", 2, "one.json");

@@ -120,9 +120,9 @@ const char *cs_text_nearest(const char *word, const char *const *names, size_t n
 enum cs_status cs_text_bytes(const char *text, uint64_t *bytes);
 
 /* ---- files ----
- * Written to a temporary name beside `path` and renamed, so that a failed write leaves the old file, or none; anything but
- * a regular file (a device, a pipe, a link) is written in place; "-" is stdout. The last line gets its newline if it has
- * none. CS_INTERNAL, with the reason, when the file cannot be made or written; CS_NO_MEMORY. */
+ * Written to a temporary name beside `path` and renamed, so that a failed write leaves the old file, or none. A link
+ * stays one, and what is no regular file (a device, a pipe) is written in place; "-" is stdout. The last line gets its
+ * newline if it has none. CS_INTERNAL, with the reason, when the file cannot be made or written; CS_NO_MEMORY. */
 
 enum cs_status cs_write_text(const char *path, const char *text);
 /* What writing to `path` would say already now, as far as can be told without writing: ask before long work. */

@@ -1,4 +1,5 @@
 /* Files that are written whole or not at all. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -19,15 +20,18 @@ static bool may_write(const char *path, int how) { return faccessat(AT_FDCWD, pa
 
 enum cs_status cs_write_check(const char *path) {
     if (cs_text_equal(path, "-")) return CS_OK;
-    struct stat found;
+    struct stat found, link;
     bool is_there = stat(path, &found) == 0;
+    int error = errno;
+    if (!is_there && lstat(path, &link) == 0) return cannot_write(path, error); /* a link to nothing */
     if (!*path) return cannot_write(path, ENOENT);
     if (is_there && S_ISDIR(found.st_mode)) return cannot_write(path, EISDIR);
-    if (is_there && !S_ISREG(found.st_mode)) return may_write(path, W_OK) ? CS_OK : cannot_write(path, errno);
+    if (is_there && !may_write(path, W_OK)) return cannot_write(path, errno);
+    if (is_there && !S_ISREG(found.st_mode)) return CS_OK;
     struct cs_arena arena = {0};
     char *folder = cs_arena_text(&arena, path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash) slash[slash == folder] = 0;
-    int error = may_write(slash ? folder : ".", W_OK | X_OK) ? 0 : errno;
+    error = may_write(slash ? folder : ".", W_OK | X_OK) ? 0 : errno;
     cs_arena_release(&arena);
     return error ? cannot_write(path, error) : CS_OK;
 }
@@ -52,25 +56,38 @@ static enum cs_status write_to(const char *path, int descriptor, const char *tex
     return is_put ? CS_OK : cannot_write(path, error);
 }
 
-/* Readers see the old file or the new one, never half of one. */
-static enum cs_status write_and_rename(const char *path, const char *temporary, const char *text) {
+/* Readers see the old file or the new one, never half of one. `mode`: of the old file, or 0. */
+static enum cs_status write_and_rename(const char *path, const char *temporary, mode_t mode, const char *text) {
     unlink(temporary); /* of a run that was killed and had our process id */
     int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0) return cannot_write(path, errno);
+    if (mode) fchmod(descriptor, mode & 07777);
     enum cs_status status = write_to(path, descriptor, text);
     if (status == CS_OK && rename(temporary, path) != 0) status = cannot_write(path, errno);
     if (status != CS_OK) unlink(temporary);
     return status;
 }
 
+/* Beside the file, since only there can it be renamed; its length does not depend on the file's name, which may be as
+ * long as names can be. */
+static char *temporary_beside(const char *path, struct cs_arena *arena) {
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) + 1 : 0;
+    return cs_arena_format(arena, "%.*s.coldstart.%ld.tmp", length, path, (long)getpid());
+}
+
 static enum cs_status write_file(const char *path, const char *text) {
     struct stat found;
-    if (lstat(path, &found) == 0 && !S_ISREG(found.st_mode)) /* a rename would replace /dev/null itself */
+    bool is_there = stat(path, &found) == 0;
+    if (is_there && !S_ISREG(found.st_mode)) /* a rename would replace /dev/null itself */
         return write_to(path, open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), text);
     struct cs_arena arena = {0};
-    char *temporary = cs_arena_format(&arena, "%s.%ld.tmp", path, (long)getpid());
-    enum cs_status status =
-        temporary ? write_and_rename(path, temporary, text) : cs_fail(CS_NO_MEMORY, "no memory to write \"%s\"", path);
+    char *real = is_there ? realpath(path, NULL) : NULL; /* a link stays a link */
+    char *temporary = temporary_beside(real ? real : path, &arena);
+    enum cs_status status = temporary
+                                ? write_and_rename(real ? real : path, temporary, is_there ? found.st_mode : 0, text)
+                                : cs_fail(CS_NO_MEMORY, "no memory to write \"%s\"", path);
+    free(real);
     cs_arena_release(&arena);
     return status;
 }

@@ -14,7 +14,7 @@ const struct cs_option cs_bench_cli_options[] = {
     {.name = "filter", .letter = 'k', .value = "SUBSTRING", .text = "only rows whose name contains it"},
     {.name = "size", .value = "BYTES", .text = "of each of two buffers, such as 1GiB (default: 256MiB)"},
     {.name = "threads", .value = "N", .text = "threads of the device and of the yardsticks (default: all)"},
-    {.name = "json", .value = "FILE", .text = "write the rows as JSON too; \"-\": to stdout, and the table to stderr", .use = CS_WRITTEN},
+    {.name = "json", .value = "FILE", .text = "write the rows as JSON too; \"-\": to stdout, and the table to stderr", .use = CS_SHOWN},
     {.name = "check", .text = "exit status 1 when a goal is missed"},
     {0},
 };

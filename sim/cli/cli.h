@@ -23,6 +23,7 @@ enum cs_option_use {
     CS_ONCE,
     CS_REPEATED,
     CS_WRITTEN, /* once; the value is a file that the verb writes: refused at once when it cannot be */
+    CS_SHOWN,   /* the same, or "-": stdout */
 };
 
 /* One option that a verb understands; a table of them ends with a row without a name. */

@@ -46,7 +46,8 @@ static enum cs_status read_text(const char *path, struct cs_arena *arena, char *
     *text = size <= MOST ? cs_arena_alloc(arena, size + 1, 1) : NULL;
     bool is_read = *text && fread(*text, 1, size, in) == size;
     fclose(in);
-    CS_REQUIRE(is_read, CS_BAD_FILE, "cannot read \"%s\" whole: it has %zu bytes, at most %d are taken", path, size, MOST);
+    CS_REQUIRE(is_read, CS_BAD_FILE, "cannot read \"%s\" whole: it has %zu bytes, at most %d are taken", path, size,
+               MOST);
     return CS_OK;
 }
 
@@ -61,6 +62,7 @@ static enum cs_status write_html(struct tour *tour, const char *path) {
     if (kills) CS_TRY(read_text(kills, &tour->arena, &text));
     page.previous = earlier ? &previous : NULL;
     page.kill_matrix = text;
+    page.kill_matrix_file = kills;
     return cs_coverage_html(path, &page);
 }
 
@@ -107,10 +109,23 @@ static int diff(struct tour *tour) {
     return n_lost ? CS_EXIT_FAILED : CS_EXIT_PASSED;
 }
 
+/* Options that do nothing without another one. */
+static enum cs_status check_alone(const struct cs_options *options) {
+    static const char *const needs[][2] = {
+        {"lua", "hit"}, {"previous", "html"}, {"kill-matrix", "html"}, {"gcovr", "html"}};
+    for (size_t i = 0; i < CS_COUNT(needs); i++)
+        CS_REQUIRE(!cs_options_value(options, needs[i][0]) || cs_options_value(options, needs[i][1]), CS_BAD_USAGE,
+                   "--%s goes with --%s: give both", needs[i][0], needs[i][1]);
+    CS_REQUIRE(!cs_options_value(options, "lua") || !cs_options_value(options, "next"), CS_BAD_USAGE,
+               "--lua prints the file of --hit, --next runs its own: give one of them");
+    return CS_OK;
+}
+
 static int join(struct tour *tour) {
     bool has_seed = false,
          has_work = cs_options_value(&tour->options, "next") || cs_options_value(&tour->options, "hit");
-    enum cs_status status = cs_options_seed(&tour->options, &has_seed, &tour->seed);
+    enum cs_status status = check_alone(&tour->options);
+    if (status == CS_OK) status = cs_options_seed(&tour->options, &has_seed, &tour->seed);
     if (!has_seed) tour->seed = 1;
     if (status == CS_OK && !tour->options.n_words && !has_work)
         status =

@@ -39,6 +39,7 @@ static int run_verb(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of write, which has a message */
     signal(SIGPIPE, SIG_DFL); /* whoever started us may ignore it; a reader that went away ends us without a word */
     if (!has_stdout()) {
         fputs("coldstart: stdout is closed, nobody would see the results\n", stderr);

@@ -115,7 +115,6 @@ static void hold_signals(sigset_t *before) {
     sigaddset(&held, SIGTERM);
     sigaddset(&held, SIGHUP);
     sigprocmask(SIG_BLOCK, &held, before);
-    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of write, which has a message */
 }
 
 static bool is_interrupted(void) {

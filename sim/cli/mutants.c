@@ -9,7 +9,7 @@ const struct cs_option cs_mutants_options[] = {
     {"filter", 'k', "SUBSTRING", CS_ONCE, "only scenarios whose name contains it"},
     {"tag", 0, "T", CS_REPEATED, "only scenarios that have the tag"},
     {"seed", 0, "N", CS_ONCE, "seed of garbage and shuffling (default: the scenario's)"},
-    {"json", 0, "FILE", CS_WRITTEN, "write the matrix as JSON too; \"-\": to stdout, and the text to stderr"},
+    {"json", 0, "FILE", CS_SHOWN, "write the matrix as JSON too; \"-\": to stdout, and the text to stderr"},
     {"html", 0, "FILE", CS_WRITTEN, "write the matrix as a page too"},
     {"quiet", 'q', NULL, CS_ONCE, "no progress on stderr"},
     {0},

@@ -107,11 +107,29 @@ static enum cs_status parse_word(struct parser *parser) {
     return CS_OK;
 }
 
+static bool is_output(const struct cs_option_given *given) {
+    return given->option->use == CS_WRITTEN || given->option->use == CS_SHOWN;
+}
+
+/* The later of two reports at one place would replace the earlier. */
+static enum cs_status check_place_is_free(const struct cs_options *options, size_t n) {
+    const struct cs_option_given *given = &options->given[n];
+    for (size_t i = 0; i < n; i++)
+        CS_REQUIRE(!is_output(&options->given[i]) || !cs_text_equal(options->given[i].value, given->value),
+                   CS_BAD_USAGE, "--%s and --%s both write \"%s\": name two files", options->given[i].option->name,
+                   given->option->name, given->value);
+    return CS_OK;
+}
+
 /* A campaign of hours must not end with a report that has no place. */
 static enum cs_status check_written(const struct cs_options *options) {
     for (size_t i = 0; i < options->n_given; i++) {
         const struct cs_option_given *given = &options->given[i];
-        if (given->option->use == CS_WRITTEN && cs_write_check(given->value) != CS_OK)
+        if (!is_output(given)) continue;
+        CS_REQUIRE(given->option->use == CS_SHOWN || !cs_text_equal(given->value, "-"), CS_BAD_USAGE,
+                   "--%s -: it would stand among the text on stdout: name a file", given->option->name);
+        CS_TRY(check_place_is_free(options, i));
+        if (cs_write_check(given->value) != CS_OK)
             return cs_fail(CS_BAD_USAGE, "--%s: %s", given->option->name, cs_error_text());
     }
     return CS_OK;

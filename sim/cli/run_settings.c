@@ -20,7 +20,7 @@ const struct cs_option cs_run_options[] = {
     {"fail-fast", 'x', NULL, CS_ONCE, "stop after the first failure"},
     {"repeat", 0, "N", CS_ONCE, "run each verdict N times; a repetition that differs is a failure"},
     {"jobs", 'j', "N", CS_ONCE, "run N scenarios at once, each in a process of its own (default: 1)"},
-    {"json", 0, "FILE", CS_WRITTEN, "write the JSON report too; \"-\": to stdout, and the text to stderr"},
+    {"json", 0, "FILE", CS_SHOWN, "write the JSON report too; \"-\": to stdout, and the text to stderr"},
     {"coverage", 0, "FILE", CS_WRITTEN, "write which ways of loading were taken: coldstart coverage FILE"},
     {"color", 0, "auto|always|never", CS_ONCE, "colour the text; auto: on a terminal, unless NO_COLOR is set"},
     {"quiet", 'q', NULL, CS_ONCE, "no progress on stderr"},

@@ -223,7 +223,7 @@ enum cs_status cs_coverage_markdown(const char *path, const struct cs_coverage *
  * page, may be NULL. */
 struct cs_coverage_page {
     const struct cs_coverage *now, *previous;
-    const char *kill_matrix, *gcovr;
+    const char *kill_matrix, *kill_matrix_file, *gcovr;
 };
 enum cs_status cs_coverage_html(const char *path, const struct cs_coverage_page *page);
 /* What `now` hits and `old` does not, and the other way round: valid cells of two axes, and probes. Returns through

@@ -197,6 +197,17 @@ static json_t *kills_json(const json_t *root) {
     return mutants;
 }
 
+static bool is_kill_matrix(const json_t *root) {
+    const json_t *mutants = json_object_get(root, "mutants"), *mutant;
+    size_t i;
+    json_array_foreach(mutants, i, mutant) {
+        bool is_row =
+            json_is_string(json_object_get(mutant, "mutant")) && json_is_array(json_object_get(mutant, "cells"));
+        if (!is_row) return false;
+    }
+    return json_is_array(mutants);
+}
+
 static enum cs_status data_json(const struct cs_coverage_page *page, json_t *root) {
     json_t *now = NULL, *previous = NULL;
     CS_TRY(numbers_json(page->now, &now));
@@ -208,9 +219,12 @@ static enum cs_status data_json(const struct cs_coverage_page *page, json_t *roo
     if (page->kill_matrix) {
         json_error_t error;
         json_t *kills = json_loads(page->kill_matrix, 0, &error);
-        CS_REQUIRE(kills, CS_BAD_FILE, "kill matrix:%d: %s", error.line, error.text);
-        json_object_set_new(root, "kills", kills_json(kills));
+        CS_REQUIRE(kills, CS_BAD_FILE, "%s:%d: %s", page->kill_matrix_file, error.line, error.text);
+        bool is_matrix = is_kill_matrix(kills);
+        if (is_matrix) json_object_set_new(root, "kills", kills_json(kills));
         json_decref(kills);
+        CS_REQUIRE(is_matrix, CS_BAD_FILE, "%s: no kill matrix: give the file that `mutants --json` wrote",
+                   page->kill_matrix_file);
     }
     if (page->gcovr) json_object_set_new(root, "gcovr", json_string(page->gcovr));
     return crosses_json(page->now, root);

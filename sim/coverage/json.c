@@ -1,5 +1,6 @@
 /* Coverage as JSON, version 1. Values of axes are listed once by name, and paths count from 0 in those lists, so that
  * files of programs with other registries can be read. */
+#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -99,9 +100,23 @@ static enum cs_status read_axes(struct reading *reading, const json_t *axes) {
     return CS_OK;
 }
 
+/* No count of ours comes near, and as many files as fit on a command line add up without overflow. */
+static const json_int_t most_count = INT64_C(1) << 44;
+
+static enum cs_status read_count(struct reading *reading, const json_t *value, const char *what, int64_t *count) {
+    json_int_t found = json_is_integer(value) ? json_integer_value(value) : -1;
+    WANT(reading, found >= 0 && found <= most_count, "%s is no number from 0 to %" JSON_INTEGER_FORMAT, what,
+         most_count);
+    *count = found;
+    return CS_OK;
+}
+
 static enum cs_status read_path(struct reading *reading, const json_t *row, size_t index) {
     struct cs_seen_path seen = {0};
     bool is_known = true;
+    char what[64];
+    WANT(reading, json_array_size(row) == CS_N_PATH_AXES + 3,
+         "path %zu: no row of %d values, two counts and a scenario", index, CS_N_PATH_AXES);
     for (size_t a = 0; a < CS_N_PATH_AXES; a++) {
         const json_t *value = json_array_get(row, a);
         json_int_t i = json_integer_value(value);
@@ -110,10 +125,11 @@ static enum cs_status read_path(struct reading *reading, const json_t *row, size
         seen.path.value[a] = reading->value[a][i];
         is_known = is_known && seen.path.value[a] != CS_PATH_ANY;
     }
-    seen.accepted = json_integer_value(json_array_get(row, CS_N_PATH_AXES));
-    seen.refused = json_integer_value(json_array_get(row, CS_N_PATH_AXES + 1));
+    snprintf(what, sizeof what, "path %zu: a count", index);
+    CS_TRY(read_count(reading, json_array_get(row, CS_N_PATH_AXES), what, &seen.accepted));
+    CS_TRY(read_count(reading, json_array_get(row, CS_N_PATH_AXES + 1), what, &seen.refused));
     seen.scenario = json_string_value(json_array_get(row, CS_N_PATH_AXES + 2));
-    WANT(reading, seen.accepted >= 0 && seen.refused >= 0 && seen.scenario, "path %zu: no counts and scenario", index);
+    WANT(reading, seen.scenario, "path %zu: no scenario", index);
     reading->coverage->n_unknown += !is_known;
     return is_known ? cs_coverage_add(reading->coverage, &seen) : CS_OK;
 }
@@ -123,25 +139,39 @@ static enum cs_status read_root(struct reading *reading, const json_t *root) {
     WANT(reading, json_integer_value(version) == VERSION, "version %" JSON_INTEGER_FORMAT ", expected %d",
          json_integer_value(version), VERSION);
     CS_TRY(read_axes(reading, json_object_get(root, "axes")));
+    const json_t *paths = json_object_get(root, "paths"), *sequences = json_object_get(root, "sequences"),
+                 *probes = json_object_get(root, "probes");
+    WANT(reading, json_is_array(paths), "\"paths\" is no list");
+    WANT(reading, json_is_object(sequences), "\"sequences\" is no object");
+    WANT(reading, json_is_object(probes), "\"probes\" is no object");
     size_t i;
-    json_array_foreach(json_object_get(root, "paths"), i, row) CS_TRY(read_path(reading, row, i));
+    int64_t count;
+    json_array_foreach(paths, i, row) CS_TRY(read_path(reading, row, i));
     const char *key;
     json_t *value;
-    json_object_foreach(json_object_get(root, "sequences"), key, value)
-        CS_TRY(cs_coverage_add_sequence(reading->coverage, key, json_integer_value(value)));
-    const json_t *probes = json_object_get(root, "probes");
+    json_object_foreach((json_t *)(uintptr_t)sequences, key, value) {
+        CS_TRY(read_count(reading, value, "a count of \"sequences\"", &count));
+        CS_TRY(cs_coverage_add_sequence(reading->coverage, key, count));
+    }
 #define X(name, text)                                                                                                  \
-    reading->coverage->probes[CS_LOAD_PROBE_##name] += json_integer_value(json_object_get(probes, #name));
+    count = 0; /* an older program had fewer probes */                                                                 \
+    value = json_object_get(probes, #name);                                                                            \
+    if (value) CS_TRY(read_count(reading, value, "probe \"" #name "\"", &count));                                      \
+    reading->coverage->probes[CS_LOAD_PROBE_##name] += count;
     CS_LOAD_PROBES(X)
 #undef X
-    reading->coverage->n_runs += json_integer_value(json_object_get(root, "runs"));
+    CS_TRY(read_count(reading, json_object_get(root, "runs"), "\"runs\"", &count));
+    reading->coverage->n_runs += count;
     return CS_OK;
 }
 
 enum cs_status cs_coverage_read(const char *path, struct cs_coverage *coverage) {
     json_error_t error;
+    errno = 0;
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    CS_REQUIRE(root, CS_BAD_FILE, "%s:%d: %s", path, error.line, error.text);
+    CS_REQUIRE(root || error.line >= 0, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
+    CS_REQUIRE(root, CS_BAD_FILE, "%s:%d: %s: give a file that `run --coverage` or `coverage --json` wrote", path,
+               error.line, error.text);
     struct reading reading = {.path = path, .coverage = coverage};
     enum cs_status status = read_root(&reading, root);
     json_decref(root);

@@ -347,6 +347,7 @@ enum cs_path_state cs_cell_judge(const struct cs_coverage_model *model, const st
 
 enum cs_status cs_cell_parse(const struct cs_coverage_model *model, const char *text, struct cs_way *cell) {
     memset(cell, CS_PATH_ANY, sizeof *cell);
+    CS_REQUIRE(*text, CS_BAD_VALUE, "\"\": a cell is AXIS=VALUE,AXIS=VALUE");
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, ","), name = strcspn(at, "=");
         char word[128];
@@ -364,6 +365,7 @@ enum cs_status cs_cell_parse(const struct cs_coverage_model *model, const char *
         near = cs_text_nearest(word + name + 1, model->axis[axis].values, model->axis[axis].n);
         CS_REQUIRE(value >= 0, CS_BAD_VALUE, "\"%s\": axis %s has no value \"%s\"%s%s", text, word, word + name + 1,
                    near ? "; did you mean " : "", near ? near : "");
+        CS_REQUIRE(cell->value[axis] == CS_PATH_ANY, CS_BAD_VALUE, "\"%s\": axis %s is given twice", text, word);
         cell->value[axis] = (uint8_t)value;
         at += n + (at[n] == ',');
     }

@@ -12,6 +12,7 @@ static const char *sharding_of(const struct cs_scenario *scenario) {
 }
 
 static const char *arrival_of(const struct cs_scenario *scenario, const struct cs_op *op, const char *loader) {
+    if (cs_driver_by_name(op->driver)->bucket) return "buckets"; /* there are no others for this driver */
     bool is_other = op->loader && !cs_text_equal(op->loader, scenario->loader ? scenario->loader : loader);
     const struct {
         bool is_so;
