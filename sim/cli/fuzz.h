@@ -4,6 +4,7 @@
  *   fuzz_failure.c   one failure: shrunk, in words       fuzz_store.c  the output folder: what survives, and merging
  *   fuzz_report.c    summary, JSON, JUnit                fuzz.c        the verb
  *   fuzz_deeds.c     what plans did: orders, coverage
+ *   fuzz_check.c     whether a file is the result of a campaign
  *   fuzz_self_test.c  how soon each mutant is found */
 #ifndef CS_CLI_FUZZ_H
 #define CS_CLI_FUZZ_H
@@ -14,7 +15,7 @@
 #include "sim/coverage/coverage.h"
 #include "sim/fuzz/fuzz.h"
 
-enum { CS_FUZZ_LINES = 15, CS_FUZZ_LINE = 400, CS_FUZZ_MOST_JOBS = 256 };
+enum { CS_FUZZ_LINES = 15, CS_FUZZ_LINE = 400, CS_FUZZ_MOST_JOBS = 256, CS_FUZZ_MOST_STRENGTH = 3, CS_FUZZ_MOST_DEPTH = 5 };
 
 /* What a plan gave, as it travels from a process. */
 struct cs_fuzz_answer {

@@ -19,13 +19,41 @@ struct hunt {
 
 struct self_test {
     struct cs_campaign *campaign;
-    size_t n_plans, n_hunts;
+    size_t n_hunts, most_plans;
+    size_t n_plans, capacity; /* dealt so far: the same ones for each mutant */
     struct cs_fuzz_plan *plans;
     struct hunt *hunts;
     double most_seconds;
     struct cs_fuzz_answer *answers; /* WINDOW of them, by number */
     bool is_answered[WINDOW];
 };
+
+/* ---- plans ---- */
+
+/* Plans of the random part alone. */
+static enum cs_status skip_fixed(struct cs_plan_stream *stream) {
+    struct cs_fuzz_plan plan;
+    enum cs_part part;
+    const struct cs_rule *breaks;
+    for (size_t n = cs_stream_n_fixed(stream); n > 0; n--) CS_TRY(cs_stream_next(stream, &plan, &part, &breaks));
+    return CS_OK;
+}
+
+/* Deals plan `i` when it is wanted, within the time of the mutant that wants it: --runs may be any number. */
+static enum cs_status need_plan(struct self_test *test, size_t i) {
+    enum cs_part part;
+    const struct cs_rule *breaks;
+    while (test->n_plans <= i) {
+        void *items = test->plans;
+        struct cs_fuzz_plan *plan =
+            cs_arena_grow(&test->campaign->arena, &items, test->n_plans, &test->capacity, sizeof *plan);
+        CS_REQUIRE(plan, CS_NO_MEMORY, "no memory for %zu plans", test->n_plans + 1);
+        test->plans = items;
+        CS_TRY(cs_stream_next(test->campaign->stream, plan, &part, &breaks));
+        test->n_plans++;
+    }
+    return CS_OK;
+}
 
 /* ---- one mutant ---- */
 
@@ -55,9 +83,10 @@ static enum cs_status search(struct self_test *test, struct hunt *hunt) {
     double start = cs_progress_now();
     size_t first = 0, next = 0;
     memset(test->is_answered, 0, sizeof test->is_answered);
-    for (bool is_late = false; first < next || (!hunt->is_found && !is_late && next < test->n_plans);) {
-        bool is_open = !hunt->is_found && !is_late && next < test->n_plans && next - first < WINDOW;
+    for (bool is_late = false; first < next || (!hunt->is_found && !is_late && next < test->most_plans);) {
+        bool is_open = !hunt->is_found && !is_late && next < test->most_plans && next - first < WINDOW;
         if (is_open && cs_workers_has_room(campaign->pool)) {
+            CS_TRY(need_plan(test, next));
             CS_TRY(cs_workers_send(campaign->pool, next, &test->plans[next], CS_DEFECT_BIT(hunt->mutant)));
             next++;
             continue;
@@ -153,26 +182,13 @@ static enum cs_status write_json(const struct self_test *test) {
     for (size_t i = 0; i < test->n_hunts; i++) json_array_append_new(hunts, json_of_hunt(&test->hunts[i]));
     json_t *report =
         json_pack("{s:i, s:s, s:f, s:I, s:o}", "schema", 1, "seed", test->campaign->seed_text, "most_seconds",
-                  test->most_seconds, "most_plans", (json_int_t)test->n_plans, "mutants", hunts);
+                  test->most_seconds, "most_plans", (json_int_t)test->most_plans, "mutants", hunts);
     enum cs_status status = cs_write_json(test->campaign->json, report, JSON_INDENT(2));
     json_decref(report);
     return status;
 }
 
 /* ---- all mutants ---- */
-
-/* Plans of the random part alone. */
-static enum cs_status deal_plans(struct self_test *test) {
-    struct cs_campaign *campaign = test->campaign;
-    enum cs_part part = CS_PART_GUARANTEED;
-    const struct cs_rule *breaks;
-    struct cs_fuzz_plan plan;
-    for (size_t n = cs_stream_n_fixed(campaign->stream); n > 0; n--)
-        CS_TRY(cs_stream_next(campaign->stream, &plan, &part, &breaks));
-    for (size_t i = 0; i < test->n_plans; i++)
-        CS_TRY(cs_stream_next(campaign->stream, &test->plans[i], &part, &breaks));
-    return CS_OK;
-}
 
 /* Those of the kill matrix; or one, that --canary names. */
 static void list_mutants(struct self_test *test) {
@@ -187,13 +203,12 @@ static enum cs_status prepare(struct self_test *test) {
     struct cs_campaign *campaign = test->campaign;
     bool is_limited = campaign->most_seconds > 0;
     test->most_seconds = is_limited ? campaign->most_seconds : DEFAULT_SECONDS;
-    test->n_plans = cs_options_value(&campaign->options, "runs") ? campaign->most_random : DEFAULT_PLANS;
-    test->plans = CS_NEW_ARRAY(&campaign->arena, struct cs_fuzz_plan, test->n_plans + 1);
+    test->most_plans = cs_options_value(&campaign->options, "runs") ? campaign->most_random : DEFAULT_PLANS;
     test->hunts = CS_NEW_ARRAY(&campaign->arena, struct hunt, CS_N_DEFECTS);
     test->answers = CS_NEW_ARRAY(&campaign->arena, struct cs_fuzz_answer, WINDOW);
-    CS_REQUIRE(test->plans && test->hunts && test->answers, CS_NO_MEMORY, "no memory for %zu plans", test->n_plans);
+    CS_REQUIRE(test->hunts && test->answers, CS_NO_MEMORY, "no memory for %d answers", WINDOW);
     list_mutants(test);
-    CS_TRY(deal_plans(test));
+    CS_TRY(skip_fixed(campaign->stream));
     return cs_workers_open(campaign->n_jobs, &campaign->judge, campaign->timeout, &campaign->pool);
 }
 

@@ -36,9 +36,9 @@ static enum cs_status read_number(const struct cs_campaign *campaign, const char
     const char *text = cs_options_value(&campaign->options, option);
     if (!text) return CS_OK;
     size_t n = strspn(text, "0123456789");
-    bool is_number = n > 0 && n < 19 && !text[n];
-    uint64_t value = is_number ? strtoull(text, NULL, 10) : 0;
-    CS_REQUIRE(is_number && value >= least && value <= most, CS_BAD_USAGE,
+    errno = 0;
+    uint64_t value = strtoull(text, NULL, 10);
+    CS_REQUIRE(n > 0 && !text[n] && errno == 0 && value >= least && value <= most, CS_BAD_USAGE,
                "--%s wants a number from %" PRIu64 " to %" PRIu64 ", found \"%s\"", option, least, most, text);
     *number = value;
     return CS_OK;
@@ -123,8 +123,9 @@ static bool read_natural(const char *text, uint64_t *number) {
 }
 
 static enum cs_status make_shard(const char *source, uint64_t index, uint64_t n, struct cs_fuzz_shard *shard) {
-    CS_REQUIRE(n >= 1 && index < n, CS_BAD_USAGE, "%s: shard %" PRIu64 " of %" PRIu64 ": expected 0/%" PRIu64 " to %" PRIu64 "/%" PRIu64,
-               source, index, n, n, n ? n - 1 : 0, n);
+    CS_REQUIRE(n >= 1, CS_BAD_USAGE, "%s: shard %" PRIu64 " of 0: expected one shard or more, such as 0/1", source, index);
+    CS_REQUIRE(index < n, CS_BAD_USAGE, "%s: shard %" PRIu64 " of %" PRIu64 ": expected 0/%" PRIu64 " to %" PRIu64 "/%" PRIu64,
+               source, index, n, n, n - 1, n);
     *shard = (struct cs_fuzz_shard){index, n, source};
     return CS_OK;
 }
@@ -166,15 +167,15 @@ static enum cs_status read_canary(struct cs_campaign *campaign) {
 }
 
 static enum cs_status read_limits(struct cs_campaign *campaign) {
-    enum { MOST_DEPTH = 5, DEFAULT_RUNS = 500 };
+    enum { DEFAULT_RUNS = 500 };
     uint64_t t = 2, depth = 3, jobs = 0;
     CS_TRY(read_time(campaign, "time", &campaign->most_seconds));
     campaign->timeout = 60;
     CS_TRY(read_time(campaign, "timeout", &campaign->timeout));
     campaign->most_random = campaign->most_seconds > 0 ? UINT64_MAX : DEFAULT_RUNS;
     CS_TRY(read_number(campaign, "runs", 0, INT64_MAX, &campaign->most_random));
-    CS_TRY(read_number(campaign, "strength", 1, 3, &t));
-    CS_TRY(read_number(campaign, "depth", 0, MOST_DEPTH, &depth));
+    CS_TRY(read_number(campaign, "strength", 1, CS_FUZZ_MOST_STRENGTH, &t));
+    CS_TRY(read_number(campaign, "depth", 0, CS_FUZZ_MOST_DEPTH, &depth));
     CS_TRY(read_number(campaign, "jobs", 1, CS_FUZZ_MOST_JOBS, &jobs));
     campaign->stream_options.t = (int)t;
     campaign->stream_options.depth = (int)depth;
@@ -182,8 +183,41 @@ static enum cs_status read_limits(struct cs_campaign *campaign) {
     return CS_OK;
 }
 
+/* What --plans and --self-test do not do must not be asked of them: a file that never comes is missed too late. */
+static enum cs_status check_together(const struct cs_options *options) {
+    /* clang-format off */
+    static const struct {
+        const char *one, *other, *why;
+    } apart[] = {
+        {"plans", "self-test", "--plans runs nothing"},
+        {"plans", "json", "--plans prints the plans and runs none: there is no result to write"},
+        {"plans", "junit", "--plans prints the plans and runs none: there is no result to write"},
+        {"plans", "coverage", "--plans prints the plans and runs none: there is no result to write"},
+        {"plans", "output-dir", "--plans prints the plans and runs none: there is nothing to keep"},
+        {"self-test", "junit", "--self-test writes its result with --json only"},
+        {"self-test", "coverage", "--self-test writes its result with --json only"},
+        {"self-test", "output-dir", "--self-test keeps no failures and no state"},
+        {"self-test", "shard", "--self-test is not shared among shards"},
+    };
+    static const char *const wordless[] = {"plans", "self-test"};
+    /* clang-format on */
+    for (size_t i = 0; i < CS_COUNT(apart); i++)
+        CS_REQUIRE(!cs_options_value(options, apart[i].one) || !cs_options_value(options, apart[i].other), CS_BAD_USAGE,
+                   "--%s and --%s do not go together: %s: leave one of them out", apart[i].one, apart[i].other,
+                   apart[i].why);
+    for (size_t i = 0; i < CS_COUNT(wordless); i++)
+        CS_REQUIRE(!cs_options_value(options, wordless[i]) || !options->n_words, CS_BAD_USAGE,
+                   "--%s takes no files, found \"%s\": it is about plans of the campaign's own; leave one of them out",
+                   wordless[i], options->words[0]);
+    const char *canary = cs_options_value(options, "canary");
+    CS_REQUIRE(!cs_options_value(options, "self-test") || !canary || !cs_text_equal(canary, "none"), CS_BAD_USAGE,
+               "--self-test --canary none: there is no mutant to look for: name one, or leave --canary out for all");
+    return CS_OK;
+}
+
 enum cs_status cs_campaign_settings(struct cs_campaign *campaign, int argc, char **argv) {
     CS_TRY(cs_options_parse(&campaign->options, cs_fuzz_cli_options, argc, argv, &campaign->arena));
+    CS_TRY(check_together(&campaign->options));
     const char *policy = cs_options_value(&campaign->options, "policy");
     campaign->text = stdout;
     campaign->output = cs_options_value(&campaign->options, "output-dir");

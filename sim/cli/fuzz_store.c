@@ -78,13 +78,26 @@ static const char *text_of(const json_t *object, const char *key) {
 /* A state of another campaign must not be mixed with this one. */
 static enum cs_status check_same(const struct cs_campaign *campaign, const json_t *state) {
     const char *seed = text_of(state, "seed"), *made_by = text_of(state, "options");
-    bool is_same = seed && cs_text_equal(seed, campaign->seed_text) && made_by &&
-                   cs_text_equal(made_by, campaign->options_text) &&
+    bool is_same = cs_text_equal(seed, campaign->seed_text) && cs_text_equal(made_by, campaign->options_text) &&
                    json_integer_value(json_object_get(state, "shard_index")) == (json_int_t)campaign->shard.index &&
                    json_integer_value(json_object_get(state, "shard_count")) == (json_int_t)campaign->shard.n;
     CS_REQUIRE(is_same, CS_BAD_USAGE,
                "--output-dir %s: holds another campaign (seed %s, %s): name another folder, or remove campaign.json",
-               campaign->output, seed ? seed : "?", made_by ? made_by : "?");
+               campaign->output, seed, made_by);
+    return CS_OK;
+}
+
+/* Which plans were done follows from how many: the fixed ones of this shard come first. */
+static enum cs_status check_done(const struct cs_campaign *campaign) {
+    const struct cs_fuzz_shard *shard = &campaign->shard;
+    uint64_t n_fixed = cs_stream_n_fixed(campaign->stream);
+    uint64_t n_own = n_fixed > shard->index ? (n_fixed - shard->index - 1) / shard->n + 1 : 0;
+    uint64_t n_random = (uint64_t)campaign->n_of_part[CS_PART_RANDOM], n_done = campaign->n_done - n_random;
+    uint64_t n_wanted = campaign->n_done < n_own ? campaign->n_done : n_own;
+    CS_REQUIRE(n_done == n_wanted, CS_BAD_FILE,
+               "%s/campaign.json: plans: found %" PRIu64 ", %" PRIu64 " of them random, expected %" PRIu64
+               " of them random: damaged, or of another release: name another folder, or remove it",
+               campaign->output, campaign->n_done, n_random, campaign->n_done - n_wanted);
     return CS_OK;
 }
 
@@ -93,11 +106,11 @@ static enum cs_status restore_failure(struct cs_campaign *campaign, const json_t
     struct cs_fuzz_failure *failure =
         cs_arena_grow(&campaign->arena, &items, campaign->n_failures, &campaign->capacity, sizeof *failure);
     const char *plan = text_of(from, "plan"), *fingerprint = text_of(from, "fingerprint"), *name = text_of(from, "name");
-    CS_REQUIRE(failure && plan && fingerprint && name, CS_BAD_FILE, "%s/campaign.json: a failure is not whole",
-               campaign->output);
+    CS_REQUIRE(failure, CS_NO_MEMORY, "no memory for failure %zu", campaign->n_failures + 1);
     campaign->failures = items;
     *failure = (struct cs_fuzz_failure){0};
-    CS_TRY(cs_fuzz_plan_parse(plan, &failure->plan));
+    CS_REQUIRE(cs_fuzz_plan_parse(plan, &failure->plan) == CS_OK, CS_BAD_FILE,
+               "%s/campaign.json: failures[%zu].plan: %s", campaign->output, campaign->n_failures, cs_error_text());
     failure->found = failure->plan;
     snprintf(failure->fingerprint, sizeof failure->fingerprint, "%s", fingerprint);
     failure->name = cs_arena_text(&campaign->arena, name);
@@ -105,13 +118,13 @@ static enum cs_status restore_failure(struct cs_campaign *campaign, const json_t
     failure->number = (uint64_t)json_integer_value(json_object_get(from, "number"));
     failure->n_times = json_integer_value(json_object_get(from, "times"));
     failure->n_runs = (size_t)json_integer_value(json_object_get(from, "shrink_runs"));
-    failure->seconds = json_real_value(json_object_get(from, "shrink_seconds"));
+    failure->seconds = json_number_value(json_object_get(from, "shrink_seconds"));
     failure->is_minimal = json_is_true(json_object_get(from, "minimal"));
     failure->is_flaky = json_is_true(json_object_get(from, "flaky"));
     const json_t *line;
     size_t i;
     json_array_foreach(json_object_get(from, "text"), i, line)
-        if (i < CS_FUZZ_LINES) failure->lines[failure->n_lines++] = cs_arena_text(&campaign->arena, json_string_value(line));
+        failure->lines[failure->n_lines++] = cs_arena_text(&campaign->arena, json_string_value(line));
     campaign->n_failures++;
     return CS_OK;
 }
@@ -120,10 +133,11 @@ static enum cs_status restore(struct cs_campaign *campaign, const json_t *state)
     CS_TRY(check_same(campaign, state));
     campaign->n_resumed = campaign->n_done = (uint64_t)json_integer_value(json_object_get(state, "plans"));
     campaign->n_refused = json_integer_value(json_object_get(state, "refused"));
-    campaign->seconds_before = json_real_value(json_object_get(state, "seconds"));
+    campaign->seconds_before = json_number_value(json_object_get(state, "seconds"));
     for (int part = 0; part < CS_N_PARTS; part++)
         campaign->n_of_part[part] = json_integer_value(
             json_object_get(json_object_get(state, "parts"), cs_part_name((enum cs_part)part)));
+    CS_TRY(check_done(campaign));
     const json_t *failure;
     size_t i;
     json_array_foreach(json_object_get(state, "failures"), i, failure) CS_TRY(restore_failure(campaign, failure));
@@ -135,9 +149,13 @@ enum cs_status cs_store_open(struct cs_campaign *campaign) {
     CS_REQUIRE(path, CS_NO_MEMORY, "no memory for \"%s\"", campaign->output);
     struct stat found;
     if (stat(path, &found) != 0) return cs_store_state(campaign); /* unwritable: better said now than after hours */
-    json_error_t error;
-    json_t *state = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    CS_REQUIRE(state, CS_BAD_FILE, "%s:%d: %s", path, error.line, error.text);
+    /* what the plans before did is not in the state: the file would hold the rest alone */
+    CS_REQUIRE(!cs_options_value(&campaign->options, "coverage"), CS_BAD_USAGE,
+               "--coverage with --output-dir %s, which holds a campaign that was begun: plans done before would be missing "
+               "from the coverage: name another folder, or leave one of the two out",
+               campaign->output);
+    json_t *state;
+    CS_TRY(cs_campaign_read(path, &state));
     enum cs_status status = restore(campaign, state);
     json_decref(state);
     return status;

@@ -14,6 +14,8 @@ const struct cs_option cs_merge_options[] = {
 };
 /* clang-format on */
 
+enum { MOST_SHARDS = 1 << 20 };
+
 struct merging {
     struct cs_options options;
     json_t *result;    /* NULL before the first shard */
@@ -29,13 +31,8 @@ static enum cs_status read_result(const char *word, struct cs_arena *arena, json
     struct stat found;
     bool is_folder = stat(word, &found) == 0 && S_ISDIR(found.st_mode);
     const char *path = is_folder ? cs_arena_format(arena, "%s/campaign.json", word) : word;
-    json_error_t error;
-    *result = path ? json_load_file(path, JSON_REJECT_DUPLICATES, &error) : NULL;
-    CS_REQUIRE(*result, CS_BAD_FILE, "%s:%d: %s", path, error.line, error.text);
-    bool is_campaign = integer_of(*result, "schema") == 1 && integer_of(*result, "shard_count") > 0 &&
-                       json_is_array(json_object_get(*result, "failures"));
-    CS_REQUIRE(is_campaign, CS_BAD_FILE, "%s: no result of a campaign (--json FILE, or --output-dir of fuzz)", path);
-    return CS_OK;
+    CS_REQUIRE(path, CS_NO_MEMORY, "no memory for \"%s\"", word);
+    return cs_campaign_read(path, result);
 }
 
 /* What shards of one campaign have in common. */
@@ -49,7 +46,8 @@ static enum cs_status check_same(const json_t *a, const json_t *b, const char *w
 
 static enum cs_status note_shard(struct merging *merging, const json_t *from, const char *word) {
     int64_t index = integer_of(from, "shard_index"), n = integer_of(from, "shard_count");
-    CS_REQUIRE(index >= 0 && index < n && n < 1 << 20, CS_BAD_FILE, "%s: shard %" PRId64 " of %" PRId64, word, index, n);
+    CS_REQUIRE(n < MOST_SHARDS, CS_BAD_FILE, "%s: shard %" PRId64 " of %" PRId64 ": merge knows fewer than %d shards", word,
+               index, n, MOST_SHARDS);
     if (!merging->has_shard) merging->has_shard = calloc((size_t)n, 1);
     CS_REQUIRE(merging->has_shard, CS_NO_MEMORY, "no memory for %" PRId64 " shards", n);
     CS_REQUIRE(!merging->has_shard[index], CS_BAD_FILE, "%s: shard %" PRId64 " of %" PRId64 " is there twice", word, index, n);
@@ -84,8 +82,12 @@ static void add_result(json_t *to, const json_t *from) {
     add_number(to, from, "refused");
     if (integer_of(from, "paths") > integer_of(to, "paths")) json_object_set(to, "paths", json_object_get(from, "paths"));
     json_object_foreach(json_object_get(from, "parts"), part, n) add_number(parts, json_object_get(from, "parts"), part);
-    double seconds = json_real_value(json_object_get(from, "seconds"));
-    if (seconds > json_real_value(json_object_get(to, "seconds"))) json_object_set_new(to, "seconds", json_real(seconds));
+    double seconds = json_number_value(json_object_get(from, "seconds"));
+    if (seconds > json_number_value(json_object_get(to, "seconds"))) json_object_set_new(to, "seconds", json_real(seconds));
+    if (cs_campaign_is_blind(from)) { /* one silent shard is enough */
+        json_object_set(to, "canary", json_object_get(from, "canary"));
+        json_object_set(to, "canary_found_at", json_object_get(from, "canary_found_at"));
+    }
     add_failures(to, from);
 }
 
@@ -115,6 +117,9 @@ static void print(const struct merging *merging) {
                json_string_value(json_object_get(failure, "fingerprint")));
         json_array_foreach(json_object_get(failure, "text"), k, line) printf("  %s\n", json_string_value(line));
     }
+    if (cs_campaign_is_blind(merging->result))
+        printf("canary %s: NOT found by each shard: the silence of this campaign means nothing\n",
+               json_string_value(json_object_get(merging->result, "canary")));
     printf("%zu shards, %" PRId64 " plans, %" PRId64 " refused as they must be\n%zu unique failures\n", merging->n_shards,
            integer_of(merging->result, "plans"), integer_of(merging->result, "refused"), json_array_size(failures));
 }
@@ -131,13 +136,17 @@ static enum cs_status merge(struct merging *merging, int argc, char **argv, stru
     return CS_OK;
 }
 
+/* As a campaign of one shard ends. */
+static int conclude(const json_t *result) {
+    if (json_array_size(json_object_get(result, "failures")) || cs_campaign_is_blind(result)) return CS_EXIT_FAILED;
+    return integer_of(result, "plans") ? CS_EXIT_PASSED : CS_EXIT_NOTHING;
+}
+
 int cs_verb_merge(int argc, char **argv) {
     struct cs_arena arena = {0};
     struct merging merging = {0};
     enum cs_status status = merge(&merging, argc, argv, &arena);
-    int exit_status = status != CS_OK ? cs_cli_fail(status)
-                      : json_array_size(json_object_get(merging.result, "failures")) ? CS_EXIT_FAILED
-                                                                                     : CS_EXIT_PASSED;
+    int exit_status = status == CS_OK ? conclude(merging.result) : cs_cli_fail(status);
     json_decref(merging.result);
     free(merging.has_shard);
     cs_arena_release(&arena);

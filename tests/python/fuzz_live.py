@@ -16,6 +16,46 @@ import time
 PATIENCE = 300  # seconds until something that must happen counts as missing
 SMALL = ["--strength", "1", "--depth", "1", "--device", "ref", "--quiet"]
 
+MISSING = object()
+# where a result is damaged, with what, and what the message says of it
+DAMAGES = [
+    (["failures", 0, "text", 3], None, "failures[0].text[3]: found null, expected a string"),
+    (["failures", 0], None, "failures[0]: found null, expected an object"),
+    (["failures", 0], "x", 'failures[0]: found "x", expected an object'),
+    (["failures", 0, "name"], None, "failures[0].name: found null, expected a string of 1 to 255 bytes"),
+    (["failures", 0, "name"], MISSING, "failures[0].name: found missing, expected a string"),
+    (["failures", 0, "fingerprint"], 5, "failures[0].fingerprint: found 5, expected a string"),
+    (["failures", 0, "fingerprint"], "x" * 256, "failures[0].fingerprint: found a string of 256 bytes, expected a string"),
+    (["failures", 0, "plan"], [], "failures[0].plan: found an array of 0 elements, expected a string"),
+    (["failures", 0, "file"], 1, "failures[0].file: found 1, expected a string or null"),
+    (["failures", 0, "number"], -1, "failures[0].number: found -1, expected a whole number of 0 or more"),
+    (["failures", 0, "times"], 2 ** 63 - 1, f"failures[0].times: found {2 ** 63 - 1}, expected a whole number from 1"),
+    (["failures", 0, "minimal"], 1, "failures[0].minimal: found 1, expected true or false"),
+    (["failures", 0, "shrink_seconds"], "1", 'failures[0].shrink_seconds: found "1", expected a number'),
+    (["failures", 0, "text"], "x", 'failures[0].text: found "x", expected an array'),
+    (["failures", 0, "text"], ["x"] * 16, "failures[0].text: found an array of 16 elements, expected an array of 0 to 15"),
+    (["failures"], MISSING, "failures: found missing, expected an array"),
+    (["failures"], {}, "failures: found an object, expected an array"),
+    (["schema"], 2, "schema: found 2, expected 1"),
+    (["seed"], 1, "seed: found 1, expected a string"),
+    (["options"], None, "options: found null, expected a string"),
+    (["shard_index"], 1, "shard_index: found 1, expected 0"),
+    (["plans"], -1, "plans: found -1, expected a whole number from 0"),
+    (["plans"], 2 ** 63 - 1, f"plans: found {2 ** 63 - 1}, expected a whole number from 0"),
+    (["plans"], 1.5, "plans: found 1.5, expected a whole number"),
+    (["plans"], 10 ** 6, "plans: found 1000000, expected "),
+    (["refused"], 2 ** 63 - 1, f"refused: found {2 ** 63 - 1}, expected a whole number from 0"),
+    (["refused"], 10 ** 6, "refused: found 1000000, expected a whole number from 0"),
+    (["seconds"], -1, "seconds: found -1, expected a number from 0"),
+    (["parts"], "x", 'parts: found "x", expected an object'),
+    (["parts", "random"], "x", 'parts.random: found "x", expected a whole number'),
+    (["parts", "corpus"], MISSING, "parts.corpus: found missing, expected a whole number"),
+    (["parts", "<other>"], 0, "parts: found 6, expected 5"),
+    (["guaranteed", "orders"], None, "guaranteed.orders: found null, expected a whole number"),
+    (["canary"], 7, "canary: found 7, expected a string or null"),
+    (["canary_found_at"], -2, "canary_found_at: found -2, expected a whole number from -1"),
+]
+
 
 def children_of(pid):
     children = []
@@ -137,6 +177,109 @@ class Campaigns:
         again = subprocess.run([self.program, "run", str(saved[0]), "--quiet"], capture_output=True, encoding="utf-8")
         assert again.returncode == 1, again.stdout + again.stderr
 
+    def merge(self, *arguments):
+        return subprocess.run([self.program, "merge", *map(str, arguments)], capture_output=True, encoding="utf-8",
+                              timeout=PATIENCE)
+
+    def a_damaged_result_is_refused_by_merge_and_by_the_campaign_itself(self, folder):
+        out = folder / "out"
+        arguments = ["--strength", 1, "--depth", 0, "--runs", 0, "--device", "ref", "--quiet", "--policy", "none", "-o", out]
+        assert self.fuzz(*arguments).returncode == 1
+        state = out / "campaign.json"
+        whole = state.read_text()
+        assert self.merge(out).returncode == self.fuzz(*arguments).returncode == 1, "the whole one is taken"
+        for number, (place, value, says) in enumerate(DAMAGES):
+            damaged = json.loads(whole)
+            *way, last = place
+            inside = damaged
+            for key in way:
+                inside = inside[key]
+            if value is MISSING:
+                del inside[last]
+            else:
+                inside[last] = value
+            state.write_text(json.dumps(damaged))
+            results = [self.merge(out, "--junit", folder / "q.xml")]
+            if number % 7 == 0:  # both read it with the same function; a campaign makes its plans first, which takes time
+                results.append(self.fuzz(*arguments))
+            for result in results:
+                assert result.returncode == 2, (place, value, result)
+                assert f"{state}: {says}" in result.stderr, (says, result.stderr)
+            assert not (folder / "q.xml").exists()
+        for text in ("", "[]"):
+            state.write_text(text)
+            for result in (self.merge(out), self.fuzz(*arguments)):
+                assert result.returncode == 2 and str(state) in result.stderr, (text, result)
+
+    def a_state_says_no_more_than_the_campaign_can_have_done(self, folder):
+        arguments = [*SMALL, "--runs", 0, "-o", folder / "out"]
+        assert self.fuzz(*arguments).returncode == 0
+        path = folder / "out" / "campaign.json"
+        state = json.loads(path.read_text())
+        state["plans"] += 10 ** 6
+        state["parts"]["guaranteed"] += 10 ** 6
+        path.write_text(json.dumps(state))
+        result = self.fuzz(*arguments)
+        assert result.returncode == 2, result
+        assert f"plans: found {state['plans']}, 0 of them random, expected " in result.stderr, result.stderr
+
+    def one_shard_that_missed_its_canary_fails_the_merged_campaign(self, folder):
+        for shard in (0, 1):
+            result = self.fuzz(*SMALL, "--runs", 0, "--shard", f"{shard}/2", "--json", folder / f"{shard}.json")
+            assert result.returncode == 0, result
+        names = [folder / "0.json", folder / "1.json"]
+        assert self.merge(*names).returncode == 0
+        for name in names:
+            whole = name.read_text()
+            result = json.loads(whole)
+            assert result["canary_found_at"] >= 1, result
+            result["canary_found_at"] = -1
+            name.write_text(json.dumps(result))
+            merged = self.merge(*names, "--json", folder / "merged.json")
+            assert merged.returncode == 1 and "canary no_fill: NOT found" in merged.stdout, merged
+            assert json.loads((folder / "merged.json").read_text())["canary_found_at"] == -1
+            name.write_text(whole)
+
+    def coverage_of_a_campaign_that_goes_on_is_refused(self, folder):
+        path = folder / "coverage.json"
+        arguments = [*SMALL, "--runs", 0, "-o", folder / "out", "--coverage", path]
+        assert self.fuzz(*arguments).returncode == 0
+        first = path.read_text()
+        result = self.fuzz(*arguments)
+        assert result.returncode == 2 and "--coverage with --output-dir" in result.stderr, result
+        assert path.read_text() == first
+
+    def options_that_would_do_nothing_are_refused(self, folder):
+        apart = [["--self-test", *other] for other in (["--junit", folder / "x"], ["--coverage", folder / "x"],
+                 ["-o", folder / "x"], ["--plans"], ["--shard", "0/2"], [folder / "no_such.lua"], ["--canary", "none"])]
+        apart += [["--plans", *other] for other in (["--json", folder / "x"], ["--junit", folder / "x"],
+                  ["--coverage", folder / "x"], ["-o", folder / "x"], [folder / "no_such.lua"])]
+        for arguments in apart:
+            result = self.fuzz(*SMALL, "--runs", 0, *arguments)
+            assert result.returncode == 2 and not result.stdout, (arguments, result)
+            assert f"{arguments[0]}" in result.stderr and "leave" in result.stderr, (arguments, result)
+            assert not (folder / "x").exists(), arguments
+
+    def the_self_test_deals_plans_as_they_are_wanted(self, folder):
+        start = time.monotonic()
+        result = self.fuzz("--strength", 1, "--depth", 0, "--device", "ref", "--self-test", "--canary", "no_fill",
+                           "--time", "20s", "--runs", 10 ** 11, "--json", folder / "self_test.json")
+        assert result.returncode == 0, result
+        assert time.monotonic() - start < PATIENCE
+        assert json.loads((folder / "self_test.json").read_text())["most_plans"] == 10 ** 11
+
+    def limits_that_messages_name_are_true(self, folder):
+        most = 2 ** 63 - 1
+        arguments = ["--strength", 1, "--depth", 0, "--device", "ref", "--plans", "--runs"]
+        with self.start(*arguments, most) as process:
+            for _ in range(1000):
+                assert process.stdout.readline(), process.stderr.read()
+        for number in (most + 1, 2 ** 64, 10 ** 30):
+            result = self.fuzz(*arguments, number)
+            assert result.returncode == 2 and f'from 0 to {most}, found "{number}"' in result.stderr, result
+        result = self.fuzz("--shard", "0/0")
+        assert result.returncode == 2 and "shard 0 of 0: expected one shard or more, such as 0/1" in result.stderr, result
+
     def bad_options_end_with_status_2(self, folder):
         for arguments in (["--runs", "many"], ["--strength", "9"], ["--canary", "no_such"], ["--shard", "3/3"], ["--time", "1y"]):
             result = self.fuzz(*arguments)
@@ -147,7 +290,7 @@ def main():
     campaigns = Campaigns(pathlib.Path(sys.argv[1]).resolve())
     tests = [name for name, test in vars(Campaigns).items() if callable(test) and not name.startswith("_")]
     for name in tests:
-        if name in ("fuzz", "start", "hurt"):
+        if name in ("fuzz", "start", "hurt", "merge"):
             continue
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
