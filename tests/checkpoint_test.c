@@ -383,22 +383,64 @@ static void a_copy_may_differ_in_one_element(void **state) {
     cs_checkpoint_init(&original, "A");
     assert_int_equal(cs_checkpoint_add(&original, "w", CS_BF16, 2, (const int64_t[]){2, 3}, &ones), CS_OK);
     assert_int_equal(cs_checkpoint_add(&original, "n", CS_E2M1, 1, (const int64_t[]){4}, &nibbles), CS_OK);
+    assert_int_equal(cs_checkpoint_add(&original, "s", CS_BF16, 0, NULL, &ones), CS_OK);
     struct cs_arena arena = {0};
     unsigned char *bytes;
-    assert_int_equal(cs_checkpoint_patch(&copy, "B", &original, "w", (const int64_t[]){1, 0}, 2.5), CS_OK);
+    assert_int_equal(cs_checkpoint_patch(&copy, "B", &original, &(struct cs_checkpoint_change){"w", 2, {1, 0}, 2.5}), CS_OK);
     assert_int_equal(cs_checkpoint_bytes(&copy, cs_checkpoint_find(&copy, "w"), &arena, &bytes), CS_OK);
     const uint16_t expected[] = {0x3F80, 0x3F80, 0x3F80, 0x4020, 0x3F80, 0x3F80};
     assert_memory_equal(bytes, expected, sizeof expected);
     assert_int_equal(cs_checkpoint_bytes(&copy, cs_checkpoint_find(&copy, "n"), &arena, &bytes), CS_OK);
     assert_memory_equal(bytes, "\0\0", 2);
     cs_checkpoint_close(&copy);
-    assert_int_equal(cs_checkpoint_patch(&copy, "B", &original, "n", (const int64_t[]){3}, 6), CS_OK);
+    assert_int_equal(cs_checkpoint_patch(&copy, "B", &original, &(struct cs_checkpoint_change){"n", 1, {3}, 6}), CS_OK);
     assert_int_equal(cs_checkpoint_bytes(&copy, cs_checkpoint_find(&copy, "n"), &arena, &bytes), CS_OK);
     assert_memory_equal(bytes, "\0\x70", 2);
     cs_checkpoint_close(&copy);
-    assert_int_equal(cs_checkpoint_patch(&bad, "B", &original, "x", (const int64_t[]){0}, 1), CS_BAD_VALUE);
-    assert_int_equal(cs_checkpoint_patch(&bad, "B", &original, "w", (const int64_t[]){0, 3}, 1), CS_BAD_INDEX);
+    static const struct {
+        struct cs_checkpoint_change change;
+        enum cs_status status;
+        const char *message;
+    } rows[] = {
+        {{"x", 1, {0}, 1}, CS_BAD_VALUE, "checkpoint B: its original A has no tensor \"x\" to change"},
+        {{"w", 2, {0, 3}, 1}, CS_BAD_INDEX, "checkpoint B: element 3 of dimension 1 of tensor \"w\", which has 3"},
+        {{"w", 1, {0}, 1}, CS_BAD_INDEX, "checkpoint B: tensor \"w\" has 2 dimensions, and its element is named by 1 index: give one for each dimension"},
+        {{"w", 5, {0, 1, 99, 7, 7}, 1}, CS_BAD_INDEX, "checkpoint B: tensor \"w\" has 2 dimensions, and its element is named by 5 indices: give one for each dimension"},
+        {{"n", 2, {0, 0}, 1}, CS_BAD_INDEX, "checkpoint B: tensor \"n\" has 1 dimension, and its element is named by 2 indices: give one for each dimension"},
+        {{"s", 2, {0, 0}, 1}, CS_BAD_INDEX, "checkpoint B: tensor \"s\" has 0 dimensions, and its element is named by 2 indices: give 0"},
+        {{"s", 1, {1}, 1}, CS_BAD_INDEX, "checkpoint B: element 1 of dimension 0 of tensor \"s\", which has 1"},
+    };
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        assert_int_equal(cs_checkpoint_patch(&bad, "B", &original, &rows[i].change), rows[i].status);
+        assert_string_equal(cs_error_text(), rows[i].message);
+    }
+    assert_int_equal(cs_checkpoint_patch(&copy, "B", &original, &(struct cs_checkpoint_change){"s", 1, {0}, 2.5}), CS_OK);
+    assert_int_equal(cs_checkpoint_bytes(&copy, cs_checkpoint_find(&copy, "s"), &arena, &bytes), CS_OK);
+    assert_memory_equal(bytes, "\x20\x40", 2);
+    cs_checkpoint_close(&copy);
     cs_arena_release(&arena);
+    cs_checkpoint_close(&original);
+}
+
+/* ones, then 2.5 at [1]; perturbed: bits of numbers that are given flip by the version; then 2 at [0]. */
+static void copies_of_copies_keep_what_was_changed(void **state) {
+    (void)state;
+    struct cs_checkpoint original, patched, perturbed, again;
+    const struct cs_content ones = {.kind = CS_CONTENT_VALUE, .as = CS_BF16, .key = 0x3F80};
+    cs_checkpoint_init(&original, "A");
+    assert_int_equal(cs_checkpoint_add(&original, "w", CS_BF16, 1, (const int64_t[]){3}, &ones), CS_OK);
+    assert_int_equal(cs_checkpoint_patch(&patched, "B", &original, &(struct cs_checkpoint_change){"w", 1, {1}, 2.5}), CS_OK);
+    assert_int_equal(cs_checkpoint_perturb(&perturbed, "C", &patched, 3, 1), CS_OK);
+    assert_int_equal(cs_checkpoint_patch(&again, "D", &perturbed, &(struct cs_checkpoint_change){"w", 1, {0}, 2}), CS_OK);
+    struct cs_arena arena = {0};
+    unsigned char *bytes;
+    assert_int_equal(cs_checkpoint_bytes(&again, cs_checkpoint_find(&again, "w"), &arena, &bytes), CS_OK);
+    const uint16_t expected[] = {0x4000, 0x4020 ^ 3, 0x3F80 ^ 3};
+    assert_memory_equal(bytes, expected, sizeof expected);
+    cs_arena_release(&arena);
+    cs_checkpoint_close(&again);
+    cs_checkpoint_close(&perturbed);
+    cs_checkpoint_close(&patched);
     cs_checkpoint_close(&original);
 }
 
@@ -415,6 +457,7 @@ int main(void) {
         WITH_FOLDER(file_versions_differ_everywhere),
         WITH_FOLDER(a_file_version_flips_the_low_byte),
         cmocka_unit_test(only_originals_have_versions_1_to_7),
+        cmocka_unit_test(copies_of_copies_keep_what_was_changed),
         cmocka_unit_test(a_copy_may_differ_in_one_element),
         WITH_FOLDER(a_folder_is_read_shard_after_shard),
         WITH_FOLDER(index_and_shards_must_agree),

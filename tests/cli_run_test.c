@@ -279,6 +279,111 @@ static void what_cannot_be_made_is_named(void **state) {
     assert_string_equal(outcome.out, "coldstart 0.1.0\n");
 }
 
+static void a_patched_checkpoint_is_written_like_any_other(void **state) {
+    (void)state;
+    assert_run("make-checkpoint " SOURCE_DIR "/scenarios/found/f21_sparse_patch.lua A f21_a -q", CS_EXIT_PASSED,
+               "f21_a: 16 tensors, 592528 bytes in 1 file\n", "");
+    assert_run("make-checkpoint " SOURCE_DIR "/scenarios/found/f21_sparse_patch.lua B f21_b -q", CS_EXIT_PASSED,
+               "f21_b: 16 tensors, 592528 bytes in 1 file\n", "");
+    /* cmp: one line for each byte that differs; a number of f32 has 4 */
+    coldstart("version; cmp -l f21_a/model.safetensors f21_b/model.safetensors | awk '{ if (NR == 1) first = $1; last = $1 } "
+              "END { print (NR > 0 && last - first < 4) }'");
+    assert_string_equal(outcome.out, "coldstart 0.1.0\n1\n");
+}
+
+/* ---- checkpoints that are copies of others ---- */
+
+/* w [2, 3] and u8 b [4]; the checkpoints are on line 7. */
+static void write_copies(const char *checkpoints) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             "return cs.scenario {\n  name = 'copies', policies = { 'none' },\n"
+             "  model = cs.model { name = 'dense', layers = 1, hidden = 6, modules = { cs.module { name = 'n.{layer}', tensors = {\n"
+             "    { name = 'w', dtype = 'f32', shape = { 2, 3 } },\n    { name = 'b', dtype = 'u8', shape = 4 } } } } },\n"
+             "  checkpoints = {\n%s\n},\n  run = function(s)\n    s:cold_start 'A'\n"
+             "    s:reload { driver = 'layerwise', checkpoint = 'B' }\n    s:expect(cs.equal())\n  end,\n}\n",
+             checkpoints);
+    write_text("copies.lua", text);
+}
+
+static void copies_of_copies_may_have_any_names(void **state) {
+    (void)state;
+    static const char *const good[] = {
+        "B = cs.patched('C', 'n.0.w', { 0, 1 }, 3), C = cs.patched('A', 'n.0.w', { 0, 2 }, 3)",
+        "B = cs.patched('C', 'n.0.w', { 0, 1 }, 3), C = cs.perturbed 'A'",
+        "B = cs.perturbed 'C', C = cs.patched('A', 'n.0.w', { 0, 2 }, 3)",
+        "B = cs.patched('C', 'n.0.b', 3, 255), C = cs.perturbed 'D', D = cs.patched('A', 'n.0.b', { 0 }, 3)",
+    };
+    for (size_t i = 0; i < CS_COUNT(good); i++) {
+        char folder[64];
+        write_copies(good[i]);
+        assert_run("run copies.lua", CS_EXIT_PASSED, "PASSED  copies  none  ref  2 parameters equal\n" TOTALS("1", "0"), "seed 1\n");
+        snprintf(folder, sizeof folder, "make-checkpoint copies.lua B copy%zu", i);
+        coldstart(folder);
+        assert_int_equal(outcome.status, CS_EXIT_PASSED);
+        assert_says(outcome.out, ": 2 tensors, 28 bytes in 1 file\n");
+    }
+}
+
+static void copies_that_cannot_be_made_are_refused_where_the_script_asks_for_them(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"B = cs.patched('C', 'n.0.w', { 0, 1 }, 3), C = cs.patched('B', 'n.0.w', { 0, 2 }, 3)",
+         "copies.lua:7: checkpoint B is a copy of \"C\", and by way of \"C\" of itself: name an original that is no copy of it"},
+        {"A = cs.patched('A', 'n.0.w', { 0, 1 }, 3)", "copies.lua:7: checkpoint A is a copy of itself: name another original"},
+        {"A = cs.patched('B', 'n.0.w', { 0, 1 }, 3)", "copies.lua:7: checkpoint A is a copy of \"B\", and by way of \"B\" of itself"},
+        {"B = cs.patched('A', 'n.0.w', { 0, 1, 99, 7, 7 }, 3)",
+         "copies.lua:7: checkpoint B: tensor \"n.0.w\" has 2 dimensions, and its element is named by 5 indices: give one for each dimension"},
+        {"B = cs.patched('A', 'n.0.w', 0, 3)",
+         "copies.lua:7: checkpoint B: tensor \"n.0.w\" has 2 dimensions, and its element is named by 1 index: give one for each dimension"},
+        {"B = cs.patched('A', 'n.0.w', { 0, 3 }, 3)", "copies.lua:7: checkpoint B: element 3 of dimension 1 of tensor \"n.0.w\", which has 3"},
+        {"B = cs.patched('A', 'n.0.x', { 0, 3 }, 3)", "copies.lua:7: checkpoint B: its original A has no tensor \"n.0.x\" to change"},
+        {"B = cs.patched('A', 'n.0.b', 1, 300)",
+         "copies.lua:7: checkpoint B: tensor \"n.0.b\": u8 holds whole numbers from 0 to below 256, not 300"},
+    };
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        write_copies(rows[i][0]);
+        coldstart("run copies.lua");
+        assert_int_equal(outcome.status, CS_EXIT_USAGE);
+        assert_string_equal(outcome.out, "");
+        assert_says(outcome.err, rows[i][1]);
+    }
+}
+
+static void a_checkpoint_of_a_size_that_no_shape_takes_is_named(void **state) {
+    (void)state;
+    write_text("odd.lua", "\n"
+                          "return cs.scenario {\n  name = 'odd', policies = { 'none' }, defects = { 'sizes_unchecked' }, method = 'mxfp4', backend = 'triton',\n"
+                          "  model = cs.model { name = 'experts', layers = 1, experts = 2, hidden = 64, intermediate = 64, modules = {\n"
+                          "    cs.module { name = 'l.{layer}.e', checkpoint = 'l.{layer}.e', routed_experts = true } } },\n"
+                          "  checkpoints = { A = cs.pattern(0),\n    B = cs.pattern(1, 33) },\n"
+                          "  run = function(s) s:cold_start 'A' s:reload { driver = 'layerwise', checkpoint = 'B' } s:expect(cs.equal()) end,\n}\n");
+    coldstart("run odd.lua");
+    assert_int_equal(outcome.status, CS_EXIT_USAGE);
+    assert_says(outcome.err, "odd.lua:7: checkpoint B: tensor \"l.0.e.0.down_proj.weight\": shape word \"If/2\": 33 is not a multiple of 2");
+}
+
+static void padding_wants_rows(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"cs.pad('p', 16, 1)", "parameter p: found 1 dimension, expected 2 to "},
+        {"cs.empty 'p', cs.pad('p', 16, 1)", "an earlier step left nothing of this parameter"},
+    };
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "return cs.scenario { name = 'pad', policies = { 'none' }, model = cs.toy {\n"
+                 "  params = { { name = 'p', shape = 8, dtype = 'f32' } }, post_load = { %s },\n"
+                 "  loads = { A = { { param = 'p', at = 0, shape = 8, values = 1 } } } },\n"
+                 "  run = function(s) s:cold_start 'A' s:expect { params_differ = 0 } end }\n",
+                 rows[i][0]);
+        write_text("pad.lua", text);
+        coldstart("run pad.lua");
+        assert_int_equal(outcome.status, CS_EXIT_USAGE);
+        assert_says(outcome.err, rows[i][1]);
+    }
+}
+
 static void an_empty_folder_may_be_filled(void **state) {
     (void)state;
     mkdir("hollow", 0777);
@@ -336,6 +441,11 @@ int main(void) {
         cmocka_unit_test(a_tensor_larger_than_the_limit_has_a_file_alone),
         cmocka_unit_test(another_seed_gives_other_numbers),
         cmocka_unit_test(what_cannot_be_made_is_named),
+        cmocka_unit_test(a_patched_checkpoint_is_written_like_any_other),
+        cmocka_unit_test(copies_of_copies_may_have_any_names),
+        cmocka_unit_test(copies_that_cannot_be_made_are_refused_where_the_script_asks_for_them),
+        cmocka_unit_test(a_checkpoint_of_a_size_that_no_shape_takes_is_named),
+        cmocka_unit_test(padding_wants_rows),
         cmocka_unit_test(an_empty_folder_may_be_filled),
         cmocka_unit_test(a_failed_write_leaves_nothing),
         cmocka_unit_test(a_checkpoint_that_was_written_gives_the_same_verdicts),

@@ -96,6 +96,7 @@ static void change_reload_hash(json_t *json) {
                         json_string("0123456789abcdef"));
 }
 static void forget_difference(json_t *json) { json_array_remove(json_object_get(first_step(json), "differing"), 0); }
+static void forget_step(json_t *json) { json_object_del(first_step(json), "step"); }
 static void list_equal_tensor(json_t *json) {
     json_t *list = json_object_get(first_step(json), "differing"), *entry = json_deep_copy(json_array_get(list, 0));
     json_object_set_new(entry, "name", json_string("embed.weight"));
@@ -296,6 +297,7 @@ static void every_change_of_a_reload_fails(void **state) {
          change_reload_hash},
         {twice, "w13_bias: expected to equal the cold start, got 256 differing elements", forget_difference},
         {twice, "step 1 (reloadA): embed.weight: ", list_equal_tensor},
+        {twice, "step 1: golden file: \"step\" is missing", forget_step},
         {twice, "differing elements of dimension 0: expected 0 to 2, got 0 to 3", change_box},
         {twice, "embed.weight: expected another address after the reload", expect_move},
         {twice, "embed.weight: expected another object after the reload", expect_other_object},

@@ -285,6 +285,9 @@ static void what_is_no_coverage_file_is_refused(void **state) {
         assert_says(cs_error_text(), rows[i][1]);
     }
     assert_int_equal(cs_coverage_read("none.json", &coverage), CS_BAD_FILE);
+    assert_string_equal(cs_error_text(), "cannot read \"none.json\": No such file or directory: give a file that `run --coverage` or `coverage --json` wrote");
+    assert_int_equal(cs_coverage_read(".", &coverage), CS_BAD_FILE);
+    assert_string_equal(cs_error_text(), "cannot read \".\": Is a directory: give a file that `run --coverage` or `coverage --json` wrote");
 }
 
 /* A right file, in which one text is replaced by a wrong one. */
@@ -416,7 +419,8 @@ static void the_program_takes_what_it_is_asked_for(void **state) {
 static void mistakes_of_the_command_line_are_named(void **state) {
     (void)state;
     assert_refused("coverage", 2, "name coverage files");
-    assert_refused("coverage none.json", 2, "none.json");
+    assert_refused("coverage none.json", 2, "cannot read \"none.json\": No such file or directory");
+    assert_refused("coverage .", 2, "cannot read \".\": Is a directory");
     assert_refused("coverage diff a.json", 2, "two coverage files");
     assert_refused("coverage --next 0", 2, "--next wants a number from 1 to");
     assert_refused("coverage --next pears", 2, "\"all\" or \"illegal\", found \"pears\"");

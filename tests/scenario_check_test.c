@@ -169,7 +169,15 @@ SPOIL(start_in_reload, w->ops[1].driver = "cold_start")
 SPOIL(reload_in_start, w->ops[0].driver = "direct")
 SPOIL(bad_checkpoint, w->ops[1].checkpoint = "D")
 SPOIL(patch_around, w->ops[1].is_patch = true)
-SPOIL(patch_of_nothing, (w->scenario.n_checkpoints = 2, w->checkpoints[1] = (struct cs_checkpoint_config){.name = "B", .patches = "Z", .patched = "w"}))
+SPOIL(patch_of_nothing, (w->scenario.n_checkpoints = 2, w->checkpoints[1] = (struct cs_checkpoint_config){.name = "B", .patches = "Z", .line = 9}))
+#define TWO_COPIES(first, second) (w->scenario.n_checkpoints = 2, w->checkpoints[0] = (struct cs_checkpoint_config)first, w->checkpoints[1] = (struct cs_checkpoint_config)second)
+#define COPY(...) {__VA_ARGS__}
+SPOIL(patch_cycle, TWO_COPIES(COPY(.name = "A", .patches = "B", .line = 8), COPY(.name = "B", .patches = "A", .line = 9)))
+SPOIL(implicit_cycle, TWO_COPIES(COPY(.name = "A", .patches = "B", .line = 8), COPY(.name = "B", .perturbs = "A", .version = 1)))
+SPOIL(copy_of_itself, TWO_COPIES(COPY(.name = "A", .patches = "A", .line = 8), COPY(.name = "B")))
+SPOIL(cycle_of_others, (w->scenario.n_checkpoints = 3, w->checkpoints[0] = (struct cs_checkpoint_config){.name = "A", .patches = "B", .line = 7},
+                        w->checkpoints[1] = (struct cs_checkpoint_config){.name = "B", .patches = "C", .line = 8},
+                        w->checkpoints[2] = (struct cs_checkpoint_config){.name = "C", .patches = "B", .line = 9}))
 SPOIL(reload_first, w->ops[0] = w->ops[1])
 SPOIL(second_start, w->ops[1] = (struct cs_op){.kind = CS_OP_COLD_START, .line = 3, .driver = "meta_build", .checkpoint = "A"})
 SPOIL(expect_first, w->ops[0] = w->ops[2])
@@ -185,7 +193,11 @@ static void plans_start_a_server_reload_it_and_expect_something(void **state) {
         {reload_in_start, 2, "driver \"direct\" reloads a server"},
         {bad_checkpoint, 3, "no checkpoint is named \"D\""},
         {patch_around, 3, "patch: sparse patches go into live tensors, past every reload: use driver \"raw\""},
-        {patch_of_nothing, 1, "checkpoint \"B\": there is no checkpoint \"Z\" to change"},
+        {patch_of_nothing, 9, "checkpoint \"B\": there is no checkpoint \"Z\" to change"},
+        {patch_cycle, 8, "checkpoint A is a copy of \"B\", and by way of \"B\" of itself"},
+        {implicit_cycle, 8, "checkpoint A is a copy of \"B\", and by way of \"B\" of itself"},
+        {copy_of_itself, 8, "checkpoint A is a copy of itself: name another original"},
+        {cycle_of_others, 8, "checkpoint B is a copy of \"C\", and by way of \"C\" of itself"},
         {reload_first, 3, "begin with cold_start"},
         {second_start, 3, "cold_start comes once, first"},
         {expect_first, 4, "an expectation needs a running server"},

@@ -234,6 +234,8 @@ static void a_toy_must_make_sense(void **state) {
         {CALL("{ param = 'p', marks = { {} } }"), "s.lua:1: cs.toy.loads.A[1].marks[1].shape: found nothing, expected a number or a list of numbers"},
         {TOY_WITH(PARAM, "loads = {}, post_load = { 'cast' }"),
          "s.lua:1: cs.toy.post_load[1]: found \"cast\", expected a post-load step (cs.relayout, cs.cast, …)"},
+        {"cs.pad('p', 8, 1, 0, 'halves\\0x')", "s.lua:1: cs.pad.parts: found \"halves\\000x\", expected a string without zero bytes"},
+        {TENSOR("{ name = 't', dtype = 'f32\\0', shape = 'H' }"), "s.lua:1: cs.module.tensors[1].dtype: found \"f32\\000\", expected a string without zero bytes"},
         {"cs.pad('p', 8, 1, 0, 'half')", "s.lua:1: cs.pad.parts: found \"half\", expected \"whole\" or \"halves\""},
         {"cs.empty()", "s.lua:1: cs.empty.param: found nothing, expected a string"},
         {"cs.patched('A', 'w', 0)", "s.lua:1: cs.patched.number: found nothing, expected a finite number"},

@@ -400,7 +400,7 @@ function cs.options(name, given, defaults) end
 ---@return cs.Step
 function cs.pad(param, rows, columns, number, parts) end
 
----Checkpoint: a copy of the checkpoint of that name, in which one element of one tensor is another number
+---Checkpoint: a copy of the checkpoint of that name, in which one element of one tensor is another number; `at`: an index per dimension, from 0, or one 0 for a tensor that is a number
 ---@param checkpoint string
 ---@param tensor string
 ---@param at integer|integer[]

@@ -131,6 +131,9 @@ enum cs_status cs_write_check(const char *path);
 struct json_t;
 /* `flags` as jansson's json_dumps takes them; a NULL `object` is CS_NO_MEMORY. The caller keeps `object`. */
 enum cs_status cs_write_json(const char *path, const struct json_t *object, size_t flags);
+/* The JSON of a file; no key twice. `root` is the caller's. CS_BAD_FILE: it cannot be read, with the system's reason, or
+ * is no JSON, with its line. */
+enum cs_status cs_read_json(const char *path, struct json_t **root);
 
 /* What `writer` puts into a stream; nothing is written when it fails. */
 typedef enum cs_status cs_writer(FILE *out, const void *what);

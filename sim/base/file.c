@@ -1,4 +1,4 @@
-/* Files that are written whole or not at all. */
+/* Files that are read, and written whole or not at all. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <fcntl.h>
@@ -118,4 +118,24 @@ enum cs_status cs_write_with(const char *path, cs_writer *writer, const void *wh
     if (status == CS_OK) status = cs_write_text(path, text);
     free(text);
     return status;
+}
+
+/* ---- reading ---- */
+
+static enum cs_status cannot_read(const char *path, int error) {
+    return cs_fail(CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(error));
+}
+
+enum cs_status cs_read_json(const char *path, json_t **root) {
+    struct stat found;
+    json_error_t error;
+    *root = NULL;
+    FILE *in = fopen(path, "r");
+    if (!in) return cannot_read(path, errno);
+    bool is_folder = fstat(fileno(in), &found) == 0 && S_ISDIR(found.st_mode); /* opens, and reads as nothing */
+    if (!is_folder) *root = json_loadf(in, JSON_REJECT_DUPLICATES, &error);
+    fclose(in);
+    if (is_folder) return cannot_read(path, EISDIR);
+    CS_REQUIRE(*root, CS_BAD_FILE, "%s:%d: %s", path, error.line, error.text);
+    return CS_OK;
 }

@@ -36,7 +36,7 @@ struct cs_checkpoint {
     size_t n_entries, capacity;
     struct cs_checkpoint_entry *entries;
     unsigned version;
-    const struct cs_checkpoint *original; /* that a perturbed copy reads from; must outlive it */
+    const struct cs_checkpoint *original; /* of a copy, which reads from it; must outlive it */
     struct cs_checkpoint_file *files;     /* mapped, newest first; unmapped by close */
     uint32_t *slots;                      /* name index: open addressing, entry + 1 */
     size_t n_slots;
@@ -65,10 +65,20 @@ struct cs_content cs_checkpoint_pattern_content(const char *name, enum cs_dtype 
 enum cs_status cs_checkpoint_perturb(struct cs_checkpoint *copy, const char *label,
                                      const struct cs_checkpoint *original, unsigned version, uint64_t seed);
 
-/* Makes `copy` the same as `original`, which must outlive it, but for the element `at` of `tensor`, which becomes
- * `number`; NULL: nothing does. CS_BAD_VALUE, CS_BAD_INDEX: there is none. A failure leaves nothing to close. */
+/* One element of a tensor and its new number. `at`: an index per dimension; of a tensor without any, one 0. */
+struct cs_checkpoint_change {
+    const char *tensor;
+    int n_at;
+    int64_t at[CS_NDIM];
+    double number;
+};
+
+/* Makes `copy` the same as `original`, which must outlive it, but for one element; `change` NULL: for none.
+ * CS_BAD_VALUE: no such tensor, or its dtype has no such number; CS_BAD_INDEX: no such element, too many or too few
+ * indices; CS_UNSUPPORTED: `original` perturbs a file's bytes. Messages name copy and tensor. A failure leaves nothing
+ * to close. */
 enum cs_status cs_checkpoint_patch(struct cs_checkpoint *copy, const char *label, const struct cs_checkpoint *original,
-                                   const char *tensor, const int64_t *at, double number);
+                                   const struct cs_checkpoint_change *change);
 /* The entry's bytes, packed row-major, in memory of `arena`. */
 enum cs_status cs_checkpoint_bytes(const struct cs_checkpoint *checkpoint, const struct cs_checkpoint_entry *entry,
                                    struct cs_arena *arena, unsigned char **bytes);

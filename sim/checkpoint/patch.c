@@ -28,38 +28,67 @@ enum cs_status cs_checkpoint_bytes(const struct cs_checkpoint *checkpoint, const
     return CS_OK;
 }
 
-static enum cs_status change(struct cs_checkpoint *copy, const struct cs_checkpoint *original, const char *tensor,
-                             const int64_t *at, double number) {
-    const struct cs_checkpoint_entry *found = cs_checkpoint_find(copy, tensor);
-    CS_REQUIRE(found, CS_BAD_VALUE, "checkpoint %s: it has no tensor \"%s\" to change", original->label, tensor);
-    struct cs_checkpoint_entry *entry = &copy->entries[found - copy->entries];
-    int64_t index = 0;
-    for (int d = 0; d < entry->ndim; d++) {
-        CS_REQUIRE(at[d] < entry->shape[d], CS_BAD_INDEX,
-                   "checkpoint %s: element %" PRId64 " of dimension %d of %s, which has %" PRId64, copy->label, at[d],
-                   d, tensor, entry->shape[d]);
-        index = index * entry->shape[d] + at[d];
+static enum cs_status index_of(const struct cs_checkpoint_entry *entry, const char *label,
+                               const struct cs_checkpoint_change *change, int64_t *index) {
+    bool is_number = entry->ndim == 0 && change->n_at == 1;
+    CS_REQUIRE(change->n_at == entry->ndim || is_number, CS_BAD_INDEX,
+               "checkpoint %s: tensor \"%s\" has %d dimension%s, and its element is named by %d ind%s: give %s", label,
+               entry->name, entry->ndim, entry->ndim == 1 ? "" : "s", change->n_at, change->n_at == 1 ? "ex" : "ices",
+               entry->ndim ? "one for each dimension" : "0");
+    for (int d = 0; d < change->n_at; d++) {
+        int64_t extent = is_number ? 1 : entry->shape[d];
+        CS_REQUIRE(change->at[d] >= 0 && change->at[d] < extent, CS_BAD_INDEX,
+                   "checkpoint %s: element %" PRId64 " of dimension %d of tensor \"%s\", which has %" PRId64, label,
+                   change->at[d], d, entry->name, extent);
+        *index = *index * extent + change->at[d];
     }
-    uint64_t bits;
-    unsigned char *bytes;
-    CS_TRY(cs_dtype_encode(entry->dtype, number, &bits));
-    CS_TRY(cs_checkpoint_bytes(original, entry, &copy->arena, &bytes));
-    write_element(bytes, entry->dtype, (size_t)index, bits);
-    entry->mapped = bytes;
     return CS_OK;
 }
 
-enum cs_status cs_checkpoint_patch(struct cs_checkpoint *copy, const char *label, const struct cs_checkpoint *original,
-                                   const char *tensor, const int64_t *at, double number) {
-    cs_checkpoint_init(copy, label);
-    enum cs_status status = CS_OK;
-    for (size_t i = 0; i < original->n_entries && status == CS_OK; i++) {
-        bool is_flipped = original->version && original->entries[i].mapped;
-        status = is_flipped ? cs_fail(CS_UNSUPPORTED, "checkpoint %s is a perturbed copy of files: change the original",
-                                      original->label)
-                            : cs_checkpoint_append(copy, &original->entries[i]);
+static enum cs_status make_change(struct cs_checkpoint *copy, const struct cs_checkpoint *original,
+                                  const struct cs_checkpoint_change *change) {
+    const struct cs_checkpoint_entry *found = cs_checkpoint_find(original, change->tensor);
+    CS_REQUIRE(found, CS_BAD_VALUE, "checkpoint %s: its original %s has no tensor \"%s\" to change", copy->label,
+               original->label, change->tensor);
+    int64_t index = 0;
+    uint64_t bits;
+    unsigned char *bytes;
+    CS_TRY(index_of(found, copy->label, change, &index));
+    enum cs_status status = cs_dtype_encode(found->dtype, change->number, &bits);
+    CS_REQUIRE(status == CS_OK, status, "checkpoint %s: tensor \"%s\": %s", copy->label, change->tensor,
+               cs_error_text());
+    CS_TRY(cs_checkpoint_bytes(original, found, &copy->arena, &bytes));
+    write_element(bytes, found->dtype, (size_t)index, bits);
+    copy->entries[found - original->entries].mapped = bytes;
+    return CS_OK;
+}
+
+static bool reads_files(const struct cs_checkpoint *checkpoint) {
+    while (checkpoint && !checkpoint->files) checkpoint = checkpoint->original;
+    return checkpoint != NULL;
+}
+
+/* The copy is of no version: perturbed bytes become its own. Those of a file may be more than memory holds. */
+static enum cs_status copy_entry(struct cs_checkpoint *copy, const struct cs_checkpoint *original, size_t i) {
+    struct cs_checkpoint_entry entry = original->entries[i];
+    if (original->version && entry.mapped) {
+        unsigned char *bytes;
+        CS_REQUIRE(!reads_files(original), CS_UNSUPPORTED,
+                   "checkpoint %s: its original %s is a perturbed copy of files: change those, and perturb that copy",
+                   copy->label, original->label);
+        CS_TRY(cs_checkpoint_bytes(original, &entry, &copy->arena, &bytes));
+        entry.mapped = bytes;
     }
-    if (status == CS_OK && tensor) status = change(copy, original, tensor, at, number);
+    return cs_checkpoint_append(copy, &entry);
+}
+
+enum cs_status cs_checkpoint_patch(struct cs_checkpoint *copy, const char *label, const struct cs_checkpoint *original,
+                                   const struct cs_checkpoint_change *change) {
+    cs_checkpoint_init(copy, label);
+    copy->original = original;
+    enum cs_status status = CS_OK;
+    for (size_t i = 0; i < original->n_entries && status == CS_OK; i++) status = copy_entry(copy, original, i);
+    if (status == CS_OK && change) status = make_change(copy, original, change);
     if (status != CS_OK) cs_checkpoint_close(copy);
     return status;
 }

@@ -23,7 +23,7 @@ const struct cs_option cs_make_checkpoint_options[] = {
 struct making {
     struct cs_arena arena;
     struct cs_options options;
-    struct cs_scenario scenario; /* with the checkpoint, and the one that it is a copy of, alone */
+    struct cs_scenario scenario; /* with the checkpoint, and those that it is a copy of, alone */
     uint64_t seed, max_shard_bytes;
     struct cs_session session; /* for its checkpoints: nothing is loaded */
     const struct cs_checkpoint *checkpoint;
@@ -50,20 +50,23 @@ static enum cs_status unknown_checkpoint(struct making *making, const char *name
     return cs_cli_unknown("checkpoint", name, names, making->scenario.n_checkpoints);
 }
 
-/* Others may be folders that do not exist here. */
+/* With what it is a copy of, and that of. Others may be folders that do not exist here. */
 static enum cs_status keep_only(struct making *making, const char *name) {
     struct cs_scenario *scenario = &making->scenario;
     CS_REQUIRE(!scenario->model.is_toy, CS_BAD_USAGE,
                "%s: a toy spells out what each load writes: it has no checkpoints", scenario->file);
-    const struct cs_checkpoint_config *wanted = find(scenario, name), *original;
+    const struct cs_checkpoint_config *wanted = find(scenario, name);
     if (!wanted) return unknown_checkpoint(making, name);
-    struct cs_checkpoint_config *kept = CS_NEW_ARRAY(&making->arena, struct cs_checkpoint_config, 2);
+    struct cs_checkpoint_config *kept = CS_NEW_ARRAY(&making->arena, struct cs_checkpoint_config, scenario->n_checkpoints);
     CS_REQUIRE(kept, CS_NO_MEMORY, "no memory for checkpoints");
-    original = wanted->perturbs ? find(scenario, wanted->perturbs) : NULL;
-    kept[0] = *wanted;
-    if (original) kept[1] = *original;
+    size_t n = 0;
+    for (; wanted && n < scenario->n_checkpoints; n++) {
+        kept[n] = *wanted;
+        const char *original = cs_checkpoint_original(wanted);
+        wanted = original ? find(scenario, original) : NULL;
+    }
     scenario->checkpoints = kept;
-    scenario->n_checkpoints = original ? 2 : 1;
+    scenario->n_checkpoints = n;
     return CS_OK;
 }
 

@@ -1,13 +1,5 @@
 #include "sim/conform/internal.h"
 
-enum cs_status cs_golden_read(const char *path, json_t **root) {
-    json_error_t error;
-    *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (*root) return CS_OK;
-    if (error.line < 0) return cs_fail(CS_BAD_FILE, "%s: %s", path, error.text);
-    return cs_fail(CS_BAD_FILE, "%s:%d: %s", path, error.line, error.text);
-}
-
 static enum cs_status member(const json_t *object, const char *key, bool is_right, const char *kind) {
     CS_REQUIRE(json_object_get(object, key), CS_BAD_FILE, "golden file: \"%s\" is missing", key);
     CS_REQUIRE(is_right, CS_BAD_FILE, "golden file: \"%s\" is not %s", key, kind);

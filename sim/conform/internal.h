@@ -72,7 +72,6 @@ enum cs_status cs_golden_refusal(const char *exception, enum cs_status got);
 
 /* ---- JSON (golden_json.c): CS_BAD_FILE names the key ---- */
 
-enum cs_status cs_golden_read(const char *path, json_t **root); /* the caller drops the reference */
 enum cs_status cs_golden_array(const json_t *object, const char *key, const json_t **array);
 enum cs_status cs_golden_object(const json_t *object, const char *key, const json_t **member);
 enum cs_status cs_golden_text(const json_t *object, const char *key, const char **text);

@@ -57,7 +57,7 @@ enum cs_status cs_golden_layouts(struct cs_conform_run *run) {
     struct cs_arena arena = {0};
     const char *path = cs_arena_format(&arena, "%s/index.json", run->folder);
     json_t *index = NULL;
-    enum cs_status status = path ? cs_golden_read(path, &index) : cs_fail(CS_NO_MEMORY, "no memory for a path");
+    enum cs_status status = path ? cs_read_json(path, &index) : cs_fail(CS_NO_MEMORY, "no memory for a path");
     if (status == CS_OK) status = judge_all(run, index);
     json_decref(index);
     cs_arena_release(&arena);

@@ -22,7 +22,7 @@ static enum cs_status judge_file(struct cs_conform_run *run, struct cs_arena *ar
     const char *path = cs_arena_format(arena, "%s/%s", run->folder, file);
     CS_REQUIRE(path, CS_NO_MEMORY, "no memory for a path");
     json_t *root;
-    CS_TRY(cs_golden_read(path, &root));
+    CS_TRY(cs_read_json(path, &root));
     enum cs_status status = CS_OK;
     if (json_is_array(root))
         status = judge_list(run, file, root);

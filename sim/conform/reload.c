@@ -196,7 +196,9 @@ static enum cs_status compare_steps(const struct job *job, const struct cs_golde
         enum cs_status status = compare_step(job, sequence, step, trail);
         if (status == CS_OK) continue;
         const char *reason = cs_arena_text(&job->golden->arena, cs_error_text());
-        return cs_fail(status, "step %zu (%s): %s", i + 1, cs_golden_string(step, "step"), reason ? reason : "");
+        const char *label = cs_golden_string(step, "step");
+        return cs_fail(status, "step %zu%s%s%s: %s", i + 1, label ? " (" : "", label ? label : "", label ? ")" : "",
+                       reason ? reason : "");
     }
     return CS_OK;
 }
@@ -361,7 +363,7 @@ enum cs_status cs_golden_reload(struct cs_conform_run *run) {
     struct cs_arena arena = {0};
     json_t *root = NULL;
     const char *path = cs_arena_format(&arena, "%s/scenarios.json", run->folder);
-    enum cs_status status = path ? cs_golden_read(path, &root) : cs_fail(CS_NO_MEMORY, "no memory for a path");
+    enum cs_status status = path ? cs_read_json(path, &root) : cs_fail(CS_NO_MEMORY, "no memory for a path");
     if (status == CS_OK) status = judge_all(run, path, root);
     json_decref(root);
     cs_arena_release(&arena);

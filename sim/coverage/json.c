@@ -1,6 +1,5 @@
 /* Coverage as JSON, version 1. Values of axes are listed once by name, and paths count from 0 in those lists, so that
  * files of programs with other registries can be read. */
-#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -166,12 +165,10 @@ static enum cs_status read_root(struct reading *reading, const json_t *root) {
 }
 
 enum cs_status cs_coverage_read(const char *path, struct cs_coverage *coverage) {
-    json_error_t error;
-    errno = 0;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    CS_REQUIRE(root || error.line >= 0, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
-    CS_REQUIRE(root, CS_BAD_FILE, "%s:%d: %s: give a file that `run --coverage` or `coverage --json` wrote", path,
-               error.line, error.text);
+    json_t *root;
+    enum cs_status read = cs_read_json(path, &root);
+    CS_REQUIRE(read == CS_OK, read, "%s: give a file that `run --coverage` or `coverage --json` wrote",
+               cs_error_text());
     struct reading reading = {.path = path, .coverage = coverage};
     enum cs_status status = read_root(&reading, root);
     json_decref(root);

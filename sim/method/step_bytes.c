@@ -74,11 +74,15 @@ static int64_t halves_of(const struct cs_post_load *run, const struct cs_step *s
     return step->by_halves && (run->facts & CS_FACT_GATED) ? 2 : 1;
 }
 
-/* [E, S*M, K…] as [E, S, M, K…]; also of views with gaps. */
-static enum cs_status split_halves(struct cs_view *view, int64_t halves) {
-    CS_REQUIRE(view->ndim >= 2 && view->ndim < CS_NDIM && view->shape[1] % halves == 0, CS_BAD_SHAPE,
-               "halves: a tensor of %d dimensions with %" PRId64 " rows has no %" PRId64 " halves", view->ndim,
-               view->ndim > 1 ? view->shape[1] : 0, halves);
+/* [E, S*M, K…] as [E, S, M, K…]; also of views with gaps. `param`: whose view, for messages. */
+static enum cs_status split_halves(const char *param, struct cs_view *view, int64_t halves) {
+    CS_REQUIRE(view->ndim >= 2 && view->ndim < CS_NDIM, CS_BAD_SHAPE,
+               "parameter %s: found %d dimension%s, expected 2 to %d: rows are the second one%s", param, view->ndim,
+               view->ndim == 1 ? "" : "s", CS_NDIM - 1,
+               view->ndim == 1 && view->shape[0] == 0 ? ", and an earlier step left nothing of this parameter" : "");
+    CS_REQUIRE(view->shape[1] % halves == 0, CS_BAD_SHAPE,
+               "parameter %s: found %" PRId64 " rows, expected a multiple of %" PRId64 ": gate and up apart", param,
+               view->shape[1], halves);
     for (int d = view->ndim++; d > 1; d--) {
         view->shape[d] = view->shape[d - 1];
         view->stride[d] = view->stride[d - 1];
@@ -119,7 +123,7 @@ enum cs_status cs_step_pad(struct cs_post_load *run, const struct cs_step *step)
     CS_TRY(cs_steps_find(run, step->param, &value));
     struct cs_view from = value->view, layout, result, to;
     int64_t halves = halves_of(run, step), shape[CS_NDIM];
-    CS_TRY(split_halves(&from, halves));
+    CS_TRY(split_halves(step->param, &from, halves));
     for (int d = 0; d < value->view.ndim; d++) shape[d] = value->view.shape[d];
     shape[1] = round_up(run, shape[1] / halves, step->multiple[0]) * halves;
     if (value->view.ndim > 2) shape[2] = round_up(run, shape[2], step->multiple[1]);
@@ -127,7 +131,7 @@ enum cs_status cs_step_pad(struct cs_post_load *run, const struct cs_step *step)
     if (cs_view_same_shape(&layout, &value->view)) return CS_OK;
     CS_TRY(cs_rank_allocate(run->module->rank, &layout, step->param, &result));
     to = result;
-    CS_TRY(split_halves(&to, halves));
+    CS_TRY(split_halves(step->param, &to, halves));
     CS_TRY(pad_into(run->module->rank, step, to, &from));
     value->view = result;
     return CS_OK;
@@ -144,7 +148,7 @@ static enum cs_status zero_from(struct cs_post_load *run, struct cs_view view, i
 enum cs_status cs_step_zero(struct cs_post_load *run, const struct cs_step *step) {
     struct cs_view view;
     CS_TRY(cs_steps_value(run, step->param, &view));
-    CS_TRY(split_halves(&view, halves_of(run, step)));
+    CS_TRY(split_halves(step->param, &view, halves_of(run, step)));
     for (int i = 0; i < 2 && 2 + i < view.ndim; i++)
         if (step->multiple[i]) CS_TRY(zero_from(run, view, 2 + i, run->unpadded[step->multiple[i] == 'H']));
     return CS_OK;

@@ -288,8 +288,8 @@ const double *cs_value_numbers(const struct cs_value *value, size_t *n) {
 }
 
 size_t cs_value_word(const struct cs_value *value, const char *const *names, size_t n) {
-    const char *word = cs_value_is(value, LUA_TSTRING) ? lua_tostring(value->L, value->at) : NULL;
-    if (!word) cs_value_fail(value, "%s", push_choices(value->L, names, n));
+    if (!cs_value_is(value, LUA_TSTRING)) cs_value_fail(value, "%s", push_choices(value->L, names, n));
+    const char *word = cs_value_text(value);
     for (size_t i = 0; i < n; i++)
         if (cs_text_equal(word, names[i])) return i;
     cs_value_fail_word(value, word, names, n);
@@ -299,7 +299,7 @@ enum cs_dtype cs_value_dtype(const struct cs_value *value) {
     const char *names[CS_N_DTYPES];
     for (int i = 0; i < CS_N_DTYPES; i++) names[i] = cs_dtype_name((enum cs_dtype)i);
     enum cs_dtype dtype; /* safetensors' and torch's names are as good */
-    const char *word = cs_value_is(value, LUA_TSTRING) ? lua_tostring(value->L, value->at) : NULL;
+    const char *word = cs_value_is(value, LUA_TSTRING) ? cs_value_text(value) : NULL;
     if (word && cs_dtype_parse(word, &dtype) == CS_OK) return dtype;
     return (enum cs_dtype)cs_value_word(value, names, CS_N_DTYPES);
 }

@@ -52,7 +52,7 @@ const struct cs_binding cs_bindings[] = {
      "rows and columns, its second and third dimension, rounded up to these multiples, filled with a number or 0; \"halves\": "
      "gate and up apart, where there are both"},
     {"cs.patched", cs_script_patched, NULL, {{"checkpoint", "string"}, {"tensor", "string"}, {"at", "integer|integer[]"}, {"number", "number"}}, "cs.Checkpoint",
-     "a copy of the checkpoint of that name, in which one element of one tensor is another number"},
+     "a copy of the checkpoint of that name, in which one element of one tensor is another number; `at`: an index per dimension, from 0, or one 0 for a tensor that is a number"},
     {"cs.pattern", cs_script_pattern, NULL, {{"version", "integer"}, {"intermediate?", "integer"}}, "cs.Checkpoint",
      "the numbers of the captured reloads in `tests/golden`; of experts of another intermediate size than the model's"},
     {"cs.perturbed", cs_script_perturbed, NULL, {{"checkpoint", "string"}, {"version?", "integer"}}, "cs.Checkpoint",

@@ -13,6 +13,7 @@ enum { FIRST_PERTURBED = 'B', LAST_PERTURBED = 'A' + CS_CHECKPOINT_VERSIONS - 1,
 static CONFIG *push_config(lua_State *L, enum cs_checkpoint_kind kind) {
     CONFIG *config = CS_SCRIPT_NEW(L, CONFIG, 1);
     config->kind = kind;
+    config->line = cs_script_line(L);
     cs_object_push(L, CS_OBJECT_CHECKPOINT, config);
     return config;
 }
@@ -62,10 +63,11 @@ int cs_script_patched(lua_State *L) {
     CONFIG *config = push_config(L, CS_CHECKPOINT_SYNTHETIC);
     struct cs_extents extents = {0};
     config->patches = cs_value_text(&original);
-    config->patched = cs_value_text(&tensor);
+    config->change.tensor = cs_value_text(&tensor);
     cs_value_extents(&at, &extents);
-    for (int d = 0; d < CS_NDIM; d++) config->patched_at[d] = extents.items[d];
-    config->patched_number = cs_value_number(&number);
+    config->change.n_at = extents.ndim;
+    memcpy(config->change.at, extents.items, sizeof config->change.at);
+    config->change.number = cs_value_number(&number);
     return 1;
 }
 

@@ -120,26 +120,52 @@ static const struct cs_checkpoint_config *find_checkpoint(const struct cs_scenar
     return NULL;
 }
 
+static int line_of(const struct cs_scenario *scenario, const struct cs_checkpoint_config *config) {
+    return config->line ? config->line : scenario->line;
+}
+
+/* Follows the copies from `config` on: they must end at a checkpoint that is none. */
+static enum cs_status check_originals(const struct cs_scenario *scenario, const struct cs_checkpoint_config *config) {
+    const struct cs_checkpoint_config *last = config, *next;
+    for (size_t i = 0; i < scenario->n_checkpoints && cs_checkpoint_original(last); i++) {
+        if (!(next = find_checkpoint(scenario, cs_checkpoint_original(last)))) return CS_OK; /* told where `last` is checked */
+        CS_REQUIRE(next != config || last == config, CS_BAD_SCRIPT,
+                   "%s:%d: checkpoint %s is a copy of \"%s\", and by way of \"%s\" of itself: name an original that is no "
+                   "copy of it",
+                   scenario->file, line_of(scenario, config), config->name, cs_checkpoint_original(config), last->name);
+        CS_REQUIRE(next != config, CS_BAD_SCRIPT, "%s:%d: checkpoint %s is a copy of itself: name another original",
+                   scenario->file, line_of(scenario, config), config->name);
+        last = next;
+    }
+    return CS_OK;
+}
+
+static enum cs_status check_perturbed(const struct cs_scenario *scenario, const struct cs_checkpoint_config *config) {
+    const struct cs_checkpoint_config *original = find_checkpoint(scenario, config->perturbs);
+    CS_REQUIRE(original && !original->perturbs, CS_BAD_SCRIPT,
+               "%s:%d: checkpoint %s is a perturbed copy of \"%s\", which %s", scenario->file,
+               line_of(scenario, config), config->name, config->perturbs,
+               original ? "is a perturbed copy itself: name its original" : "does not exist");
+    CS_REQUIRE(config->version >= 1 && config->version < CS_CHECKPOINT_VERSIONS, CS_BAD_SCRIPT,
+               "%s:%d: checkpoint %s: version %u, expected 1 to %d", scenario->file, line_of(scenario, config),
+               config->name, config->version, CS_CHECKPOINT_VERSIONS - 1);
+    return CS_OK;
+}
+
 static enum cs_status check_checkpoints(const struct cs_scenario *scenario) {
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
         const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
         CS_REQUIRE(find_checkpoint(scenario, config->name) == config, CS_BAD_SCRIPT,
                    "%s:%d: checkpoint %s is there twice", scenario->file, scenario->line, config->name);
+        if (!cs_checkpoint_original(config)) continue;
+        CS_TRY(check_originals(scenario, config));
         CS_REQUIRE(!config->patches || find_checkpoint(scenario, config->patches), CS_BAD_SCRIPT,
-                   "%s:%d: checkpoint \"%s\": there is no checkpoint \"%s\" to change", scenario->file, scenario->line,
-                   config->name, config->patches ? config->patches : "");
-        if (!config->perturbs) continue;
-        const struct cs_checkpoint_config *original = find_checkpoint(scenario, config->perturbs);
-        CS_REQUIRE(original && !original->perturbs, CS_BAD_SCRIPT,
-                   "%s:%d: checkpoint %s is a perturbed copy of \"%s\", which %s", scenario->file, scenario->line,
-                   config->name, config->perturbs,
-                   original ? "is a perturbed copy itself: name its original" : "does not exist");
-        CS_REQUIRE(config->version >= 1 && config->version < CS_CHECKPOINT_VERSIONS, CS_BAD_SCRIPT,
-                   "%s:%d: checkpoint %s: version %u, expected 1 to %d", scenario->file, scenario->line, config->name,
-                   config->version, CS_CHECKPOINT_VERSIONS - 1);
+                   "%s:%d: checkpoint \"%s\": there is no checkpoint \"%s\" to change", scenario->file,
+                   line_of(scenario, config), config->name, config->patches ? config->patches : "");
+        if (config->perturbs) CS_TRY(check_perturbed(scenario, config));
         CS_REQUIRE(!scenario->model.is_toy, CS_BAD_SCRIPT,
-                   "%s:%d: checkpoint %s: toys say what each load writes, and have no perturbed copies", scenario->file,
-                   scenario->line, config->name);
+                   "%s:%d: checkpoint %s: toys say what each load writes, and have no perturbed or patched copies",
+                   scenario->file, line_of(scenario, config), config->name);
     }
     return CS_OK;
 }

@@ -5,6 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+const char *cs_checkpoint_original(const struct cs_checkpoint_config *config) {
+    return config->perturbs ? config->perturbs : config->patches;
+}
+
 const struct cs_checkpoint *cs_session_checkpoint(const struct cs_session *session, const char *name) {
     const struct cs_scenario *scenario = session->config.scenario;
     for (size_t i = 0; i < scenario->n_checkpoints; i++)
@@ -72,7 +76,9 @@ static enum cs_status make_pattern(struct cs_session *session, const struct cs_c
     }
     for (size_t i = 0; !config->n_names && i < set->routes.n; i++) {
         struct cs_route route = set->routes.items[i];
-        if (config->intermediate) CS_TRY(resize(session, config->intermediate, &route));
+        enum cs_status status = config->intermediate ? resize(session, config->intermediate, &route) : CS_OK;
+        CS_REQUIRE(status == CS_OK, status, "checkpoint %s: tensor \"%s\": %s", config->name, route.tensor,
+                   cs_error_text());
         CS_TRY(add_pattern(session, config, &route, checkpoint));
     }
     return CS_OK;
@@ -148,31 +154,59 @@ static enum cs_status make(struct cs_session *session, const struct cs_checkpoin
     return make_synthetic(session, config, checkpoint);
 }
 
+static enum cs_status make_copy(struct cs_session *session, const struct cs_checkpoint_config *config,
+                                const struct cs_checkpoint *original, struct cs_checkpoint *checkpoint) {
+    if (config->perturbs)
+        return cs_checkpoint_perturb(checkpoint, config->name, original, config->version, session->config.seed);
+    bool is_elsewhere = session->config.only_module && !cs_checkpoint_find(original, config->change.tensor);
+    return cs_checkpoint_patch(checkpoint, config->name, original, is_elsewhere ? NULL : &config->change);
+}
+
+/* What the script asked for and the model cannot have is the script's fault, where it says so. Files name themselves. */
+static enum cs_status placed(const struct cs_scenario *scenario, const struct cs_checkpoint_config *config,
+                             enum cs_status status) {
+    if (status == CS_OK || status == CS_NO_MEMORY || !config->line || config->kind == CS_CHECKPOINT_FOLDER)
+        return status;
+    return cs_fail(CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, config->line, cs_error_text());
+}
+
+/* Makes those that can be made by now: originals, and copies of what is there. */
+static enum cs_status make_possible(struct cs_session *session, const struct cs_scenario *scenario, bool *is_made,
+                                    size_t *n_made) {
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
+        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
+        const char *name = cs_checkpoint_original(config);
+        const struct cs_checkpoint *original = name ? cs_session_checkpoint(session, name) : NULL;
+        bool is_possible = !name || (original && is_made[original - session->checkpoints]);
+        if (is_made[i] || !is_possible) continue;
+        enum cs_status status = name ? make_copy(session, config, original, &session->checkpoints[i])
+                                     : make(session, config, &session->checkpoints[i]);
+        CS_TRY(placed(scenario, config, status));
+        is_made[i] = true;
+        ++*n_made;
+    }
+    return CS_OK;
+}
+
+/* Copies read from their originals, whatever their names. */
+static enum cs_status make_all(struct cs_session *session, const struct cs_scenario *scenario) {
+    bool *is_made = CS_NEW_ARRAY(&session->arena, bool, scenario->n_checkpoints + 1);
+    CS_REQUIRE(is_made, CS_NO_MEMORY, "out of memory for %zu checkpoints", scenario->n_checkpoints);
+    for (size_t n_made = 0; n_made < scenario->n_checkpoints;) {
+        size_t n_before = n_made;
+        CS_TRY(make_possible(session, scenario, is_made, &n_made));
+        CS_REQUIRE(n_made > n_before, CS_BAD_SCRIPT, "%s:%d: checkpoints: some are copies of what is not there",
+                   scenario->file, scenario->line);
+    }
+    return CS_OK;
+}
+
 enum cs_status cs_session_checkpoints(struct cs_session *session) {
     const struct cs_scenario *scenario = session->config.scenario;
     session->checkpoints = CS_NEW_ARRAY(&session->arena, struct cs_checkpoint, scenario->n_checkpoints);
     CS_REQUIRE(session->checkpoints, CS_NO_MEMORY, "out of memory for %zu checkpoints", scenario->n_checkpoints);
     session->n_checkpoints = scenario->n_checkpoints;
-    /* Originals first: perturbed copies read from them. */
-    for (size_t i = 0; i < scenario->n_checkpoints; i++)
-        if (!scenario->checkpoints[i].perturbs && !scenario->checkpoints[i].patches)
-            CS_TRY(make(session, &scenario->checkpoints[i], &session->checkpoints[i]));
-    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
-        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
-        if (!config->perturbs) continue;
-        const struct cs_checkpoint *original = cs_session_checkpoint(session, config->perturbs);
-        CS_TRY(cs_checkpoint_perturb(&session->checkpoints[i], config->name, original, config->version,
-                                     session->config.seed));
-    }
-    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
-        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
-        if (!config->patches) continue;
-        const struct cs_checkpoint *original = cs_session_checkpoint(session, config->patches);
-        bool is_elsewhere = session->config.only_module && !cs_checkpoint_find(original, config->patched);
-        CS_TRY(cs_checkpoint_patch(&session->checkpoints[i], config->name, original,
-                                   is_elsewhere ? NULL : config->patched, config->patched_at, config->patched_number));
-    }
-    return CS_OK;
+    return make_all(session, scenario);
 }
 
 enum cs_status cs_session_keep_checkpoints(struct cs_session *session) {

@@ -173,9 +173,8 @@ struct cs_checkpoint_config {
     const char *path;         /* FOLDER */
     const char *perturbs;     /* name of the checkpoint that this is a perturbed copy of, or NULL */
     const char *patches;      /* name of the checkpoint that this is a copy of but for one element, or NULL */
-    const char *patched;      /* its tensor, index and new number */
-    int64_t patched_at[CS_NDIM];
-    double patched_number;
+    struct cs_checkpoint_change change; /* that element */
+    int line;                 /* where the script made it; 0: it never did */
     unsigned version;         /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
     bool leaves_out_optional; /* has no tensors that a model may do without: KV-cache scales */
     size_t n_names;           /* PATTERN: its tensors in this order; 0: in the loader's */
@@ -183,6 +182,8 @@ struct cs_checkpoint_config {
     int64_t intermediate; /* PATTERN: of its experts; 0: the model's */
     float kv_scales[2]; /* PATTERN: of attention layers, k and v */
 };
+/* The name of the checkpoint that this is a copy of, or NULL. */
+const char *cs_checkpoint_original(const struct cs_checkpoint_config *config);
 
 /* What a scenario's file lets a command line change. Values are written as `--set` takes them. */
 enum cs_declared_kind { CS_DECLARED_INTEGER, CS_DECLARED_NUMBER, CS_DECLARED_BOOLEAN, CS_DECLARED_STRING };
