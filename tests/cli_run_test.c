@@ -352,7 +352,7 @@ static void copies_that_cannot_be_made_are_refused_where_the_script_asks_for_the
 
 static void a_checkpoint_of_a_size_that_no_shape_takes_is_named(void **state) {
     (void)state;
-    write_text("odd.lua", "\n"
+    write_text("odd.lua",
                           "return cs.scenario {\n  name = 'odd', policies = { 'none' }, defects = { 'sizes_unchecked' }, method = 'mxfp4', backend = 'triton',\n"
                           "  model = cs.model { name = 'experts', layers = 1, experts = 2, hidden = 64, intermediate = 64, modules = {\n"
                           "    cs.module { name = 'l.{layer}.e', checkpoint = 'l.{layer}.e', routed_experts = true } } },\n"
@@ -360,7 +360,7 @@ static void a_checkpoint_of_a_size_that_no_shape_takes_is_named(void **state) {
                           "  run = function(s) s:cold_start 'A' s:reload { driver = 'layerwise', checkpoint = 'B' } s:expect(cs.equal()) end,\n}\n");
     coldstart("run odd.lua");
     assert_int_equal(outcome.status, CS_EXIT_USAGE);
-    assert_says(outcome.err, "odd.lua:7: checkpoint B: tensor \"l.0.e.0.down_proj.weight\": shape word \"If/2\": 33 is not a multiple of 2");
+    assert_says(outcome.err, "odd.lua:6: checkpoint B: tensor \"l.0.e.0.down_proj.weight\": shape word \"If/2\": 33 is not a multiple of 2");
 }
 
 static void padding_wants_rows(void **state) {
@@ -374,7 +374,7 @@ static void padding_wants_rows(void **state) {
         snprintf(text, sizeof text,
                  "return cs.scenario { name = 'pad', policies = { 'none' }, model = cs.toy {\n"
                  "  params = { { name = 'p', shape = 8, dtype = 'f32' } }, post_load = { %s },\n"
-                 "  loads = { A = { { param = 'p', at = 0, shape = 8, values = 1 } } } },\n"
+                 "  loads = { A = { { param = 'p', at = 0, shape = 8, values = { 1, 2, 3, 4, 5, 6, 7, 8 } } } } },\n"
                  "  run = function(s) s:cold_start 'A' s:expect { params_differ = 0 } end }\n",
                  rows[i][0]);
         write_text("pad.lua", text);

@@ -57,7 +57,8 @@ static enum cs_status keep_only(struct making *making, const char *name) {
                "%s: a toy spells out what each load writes: it has no checkpoints", scenario->file);
     const struct cs_checkpoint_config *wanted = find(scenario, name);
     if (!wanted) return unknown_checkpoint(making, name);
-    struct cs_checkpoint_config *kept = CS_NEW_ARRAY(&making->arena, struct cs_checkpoint_config, scenario->n_checkpoints);
+    struct cs_checkpoint_config *kept =
+        CS_NEW_ARRAY(&making->arena, struct cs_checkpoint_config, scenario->n_checkpoints);
     CS_REQUIRE(kept, CS_NO_MEMORY, "no memory for checkpoints");
     size_t n = 0;
     for (; wanted && n < scenario->n_checkpoints; n++) {

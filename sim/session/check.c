@@ -128,11 +128,13 @@ static int line_of(const struct cs_scenario *scenario, const struct cs_checkpoin
 static enum cs_status check_originals(const struct cs_scenario *scenario, const struct cs_checkpoint_config *config) {
     const struct cs_checkpoint_config *last = config, *next;
     for (size_t i = 0; i < scenario->n_checkpoints && cs_checkpoint_original(last); i++) {
-        if (!(next = find_checkpoint(scenario, cs_checkpoint_original(last)))) return CS_OK; /* told where `last` is checked */
-        CS_REQUIRE(next != config || last == config, CS_BAD_SCRIPT,
-                   "%s:%d: checkpoint %s is a copy of \"%s\", and by way of \"%s\" of itself: name an original that is no "
-                   "copy of it",
-                   scenario->file, line_of(scenario, config), config->name, cs_checkpoint_original(config), last->name);
+        if (!(next = find_checkpoint(scenario, cs_checkpoint_original(last))))
+            return CS_OK; /* told where `last` is checked */
+        CS_REQUIRE(
+            next != config || last == config, CS_BAD_SCRIPT,
+            "%s:%d: checkpoint %s is a copy of \"%s\", and by way of \"%s\" of itself: name an original that is no "
+            "copy of it",
+            scenario->file, line_of(scenario, config), config->name, cs_checkpoint_original(config), last->name);
         CS_REQUIRE(next != config, CS_BAD_SCRIPT, "%s:%d: checkpoint %s is a copy of itself: name another original",
                    scenario->file, line_of(scenario, config), config->name);
         last = next;
@@ -174,8 +176,8 @@ static enum cs_status check_checkpoints(const struct cs_scenario *scenario) {
 static enum cs_status check_switches(const struct cs_scenario *scenario, const struct cs_op *op,
                                      const struct cs_driver *driver) {
     bool has_buckets = op->bucket_bytes || op->bucket_tensors;
-    bool has_transport = has_buckets || op->pieces > 1 || op->is_shuffled || op->is_reversed || op->shuffles_modules || op->n_order ||
-                         op->n_duplicated || op->n_unknown || op->loader;
+    bool has_transport = has_buckets || op->pieces > 1 || op->is_shuffled || op->is_reversed || op->shuffles_modules ||
+                         op->n_order || op->n_duplicated || op->n_unknown || op->loader;
     CS_REQUIRE(
         driver->takes == CS_TAKES_CHECKPOINT || !has_transport, CS_BAD_SCRIPT,
         "%s:%d: driver \"%s\" takes no checkpoint tensors: of the switches, only `only`, `omit` and `stop_after` "

@@ -162,7 +162,8 @@ static enum cs_status make_copy(struct cs_session *session, const struct cs_chec
     return cs_checkpoint_patch(checkpoint, config->name, original, is_elsewhere ? NULL : &config->change);
 }
 
-/* What the script asked for and the model cannot have is the script's fault, where it says so. Files name themselves. */
+/* What the script asked for and the model cannot have is the script's fault, where it says so. Files name themselves.
+ */
 static enum cs_status placed(const struct cs_scenario *scenario, const struct cs_checkpoint_config *config,
                              enum cs_status status) {
     if (status == CS_OK || status == CS_NO_MEMORY || !config->line || config->kind == CS_CHECKPOINT_FOLDER)

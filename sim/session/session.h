@@ -173,8 +173,8 @@ struct cs_checkpoint_config {
     const char *path;         /* FOLDER */
     const char *perturbs;     /* name of the checkpoint that this is a perturbed copy of, or NULL */
     const char *patches;      /* name of the checkpoint that this is a copy of but for one element, or NULL */
-    struct cs_checkpoint_change change; /* that element */
-    int line;                 /* where the script made it; 0: it never did */
+    struct cs_checkpoint_change change; /* the element that differs, when it patches */
+    int line; /* of the script that asked for it; 0: none did */
     unsigned version;         /* 1 … 7 when it perturbs; PATTERN: the formula's ver */
     bool leaves_out_optional; /* has no tensors that a model may do without: KV-cache scales */
     size_t n_names;           /* PATTERN: its tensors in this order; 0: in the loader's */
