@@ -98,6 +98,58 @@ static void sizes_have_units_and_limits(void **state) {
     for (size_t i = 0; i < CS_COUNT(bad); i++) assert_int_equal(cs_text_bytes(bad[i], &bytes), CS_BAD_VALUE);
 }
 
+static void text_is_cut_between_characters(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t n, length;
+    } cases[] = {
+        {"", 0, 0},
+        {"", 5, 0},
+        {"abc", 0, 0},
+        {"abc", 2, 2},
+        {"abc", 9, 3},
+        {"a\xc3\xa9z", 1, 1}, /* two bytes */
+        {"a\xc3\xa9z", 2, 1},
+        {"a\xc3\xa9z", 3, 3},
+        {"\xe2\x80\xa6z", 1, 0}, /* three */
+        {"\xe2\x80\xa6z", 2, 0},
+        {"\xe2\x80\xa6z", 3, 3},
+        {"\xf0\x9f\x98\x80z", 1, 0}, /* four */
+        {"\xf0\x9f\x98\x80z", 3, 0},
+        {"\xf0\x9f\x98\x80z", 4, 4},
+        {"a\xe2\x80", 9, 1},            /* cut before */
+        {"\x80\x80\x80\x80\x80", 4, 4}, /* no characters: nothing to be inside of */
+        {"a\xff\xff", 2, 2},
+    };
+    for (size_t i = 0; i < CS_COUNT(cases); i++)
+        assert_int_equal(cs_text_cut(cases[i].text, cases[i].n), cases[i].length);
+}
+
+static void bytes_that_are_not_utf_8_become_question_marks(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"a\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80", "a\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80"},
+        {"\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
+         "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
+        {"caf\xe9 au lait", "caf? au lait"}, /* Latin-1 */
+        {"a\xe2\x80", "a??"},                /* ends inside a character */
+        {"a\xe2\x80z", "a??z"},              /* and begins another */
+        {"\xe2\xc3\xa9", "?\xc3\xa9"},
+        {"\x80\xbf\xff\xfe", "????"},
+        {"\xc0\xaf \xc1\xbf \xe0\x9f\xbf \xf0\x8f\xbf\xbf", "?? ?? ??? ????"}, /* longer than needed */
+        {"\xed\xa0\x80 \xed\xbf\xbf", "??? ???"},                              /* surrogates */
+        {"\xf4\x90\x80\x80 \xf5\x80\x80\x80", "???? ????"},                    /* beyond U+10FFFF */
+    };
+    for (size_t i = 0; i < CS_COUNT(cases); i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", cases[i][0]);
+        cs_text_make_valid(text);
+        assert_string_equal(text, cases[i][1]);
+    }
+}
+
 /* ---- files ---- */
 
 static char *text_of(const char *path) {
@@ -198,6 +250,8 @@ int main(void) {
         cmocka_unit_test(patterns_match_like_a_shell),
         cmocka_unit_test(a_slip_of_the_pen_finds_the_nearest_word),
         cmocka_unit_test(sizes_have_units_and_limits),
+        cmocka_unit_test(text_is_cut_between_characters),
+        cmocka_unit_test(bytes_that_are_not_utf_8_become_question_marks),
         cmocka_unit_test_setup_teardown(a_file_is_written_whole_with_a_last_newline, make_test_folder,
                                         remove_test_folder),
         cmocka_unit_test_setup_teardown(a_failed_write_leaves_the_old_file_and_no_other, make_test_folder,

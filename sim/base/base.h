@@ -118,6 +118,10 @@ size_t cs_text_distance(const char *a, const char *b);
 const char *cs_text_nearest(const char *word, const char *const *names, size_t n);
 /* "64MiB", "1 KiB", "512" → bytes. CS_BAD_VALUE for anything else, negative or ≥ 2^63. */
 enum cs_status cs_text_bytes(const char *text, uint64_t *bytes);
+/* Length in bytes of the longest prefix of `text` of at most `n` bytes that does not end inside a UTF-8 character. */
+size_t cs_text_cut(const char *text, size_t n);
+/* Each byte that is no part of a UTF-8 character (RFC 3629: no surrogates, nothing longer than needed) becomes '?'. */
+void cs_text_make_valid(char *text);
 
 /* ---- files ----
  * Written to a temporary name beside `path` and renamed, so that a failed write leaves the old file, or none. A link
@@ -129,6 +133,9 @@ enum cs_status cs_write_text(const char *path, const char *text);
 enum cs_status cs_write_check(const char *path);
 
 struct json_t;
+/* A JSON string of `text`, in which bytes that are not UTF-8 became '?' (file names need not be UTF-8, and a strange one
+ * must not cost a report). NULL: no memory. The caller owns it. */
+struct json_t *cs_json_text(const char *text);
 /* `flags` as jansson's json_dumps takes them; a NULL `object` is CS_NO_MEMORY. The caller keeps `object`. */
 enum cs_status cs_write_json(const char *path, const struct json_t *object, size_t flags);
 /* The JSON of a file; no key twice. `root` is the caller's. CS_BAD_FILE: it cannot be read, with the system's reason, or

@@ -98,6 +98,15 @@ enum cs_status cs_write_text(const char *path, const char *text) {
     return CS_OK;
 }
 
+json_t *cs_json_text(const char *text) {
+    char *valid = strdup(text);
+    if (!valid) return NULL;
+    cs_text_make_valid(valid);
+    json_t *value = json_string(valid);
+    free(valid);
+    return value;
+}
+
 enum cs_status cs_write_json(const char *path, const json_t *object, size_t flags) {
     char *text = json_dumps(object, flags);
     CS_REQUIRE(text, CS_NO_MEMORY, "no memory for the JSON of \"%s\"", path);

@@ -80,3 +80,47 @@ enum cs_status cs_text_bytes(const char *text, uint64_t *bytes) {
     return cs_fail(CS_BAD_VALUE, "\"%s\" is not a size: write a whole number and B, KiB, MiB or GiB, such as \"64MiB\"",
                    text);
 }
+
+/* ---- UTF-8 ---- */
+
+/* Bytes of the character that this byte begins; 0: it begins none. */
+static size_t length_after(unsigned char first) {
+    if (first < 0x80) return 1;
+    if (first < 0xc2) return 0; /* goes on with a character, or takes two bytes where one is enough */
+    if (first < 0xe0) return 2;
+    if (first < 0xf0) return 3;
+    return first < 0xf5 ? 4 : 0;
+}
+
+static bool goes_on(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
+
+size_t cs_text_cut(const char *text, size_t n) {
+    n = strnlen(text, n);
+    for (size_t back = 1; back <= 3 && back <= n; back++) {
+        if (goes_on(text[n - back])) continue;
+        return length_after((unsigned char)text[n - back]) > back ? n - back : n;
+    }
+    return n;
+}
+
+/* The second byte of some characters has a smaller range, or they could be had with fewer bytes, be surrogates, or lie
+ * beyond U+10FFFF. */
+static bool is_second(unsigned char first, unsigned char second) {
+    switch (first) {
+    case 0xe0: return second >= 0xa0;
+    case 0xed: return second < 0xa0;
+    case 0xf0: return second >= 0x90;
+    case 0xf4: return second < 0x90;
+    }
+    return true;
+}
+
+void cs_text_make_valid(char *text) {
+    for (char *c = text; *c;) {
+        size_t wanted = length_after((unsigned char)*c), n = 1;
+        while (n < wanted && goes_on(c[n])) n++; /* stops at the end of the text */
+        bool is_valid = n == wanted && (n == 1 || is_second((unsigned char)c[0], (unsigned char)c[1]));
+        if (!is_valid) *c = '?';
+        c += is_valid ? n : 1;
+    }
+}

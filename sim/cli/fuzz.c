@@ -6,7 +6,7 @@
 
 #include "sim/cli/fuzz.h"
 
-enum { ROOM = 8192, CANARY_SHARE = 16, MOST_CANARIES = 256 };
+enum { ROOM = 8192, CANARY_SHARE = 16, MOST_CANARIES = 256, FINGERPRINT_REASON = 200 /* bytes */ };
 
 /* A plan that was sent and whose answer has not been taken yet. */
 struct pending {
@@ -61,7 +61,9 @@ static enum cs_status take(struct cs_campaign *campaign, const struct pending *p
     if (!pending->is_canary) campaign->has_failed_before = is_failure;
     if (!is_failure || pending->is_canary) return CS_OK;
     struct cs_fuzz_answer own = *answer;
-    if (answer->status != CS_OK) snprintf(own.fingerprint, sizeof own.fingerprint, "internal %.200s", own.reason);
+    if (answer->status != CS_OK)
+        snprintf(own.fingerprint, sizeof own.fingerprint, "internal %.*s",
+                 (int)cs_text_cut(own.reason, FINGERPRINT_REASON), own.reason);
     return cs_campaign_failed(campaign, &pending->plan, &own);
 }
 
@@ -197,6 +199,7 @@ static enum cs_status run(struct cs_campaign *campaign) {
     enum cs_status status = cs_workers_open(campaign->n_jobs, &campaign->judge, campaign->timeout, &campaign->pool);
     if (status == CS_OK) status = replay_corpus(&running);
     if (status == CS_OK) status = send_all(&running);
+    campaign->is_finished = status == CS_OK;
     if (status == CS_OK && campaign->output) status = cs_store_state(campaign);
     cs_workers_close(campaign->pool);
     cs_workers_close(campaign->shrinkers);

@@ -91,6 +91,7 @@ struct cs_campaign {
     uint64_t n_resumed;                 /* of the stream, done before */
     int64_t n_of_part[CS_N_PARTS], n_refused, n_corpus, n_canary_runs, first_canary;
     double seconds_before, canary_seconds;
+    bool is_finished;       /* all plans were sent and answered, or the time is used up */
     bool has_failed_before; /* the plan whose answer was taken last, canaries not counted */
     size_t n_failures, capacity;
     struct cs_fuzz_failure *failures;

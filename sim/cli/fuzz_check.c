@@ -25,6 +25,7 @@ static const struct field campaign_fields[] = {
     {"depth", WHOLE, 0, CS_FUZZ_MOST_DEPTH},
     {"shard_count", WHOLE, 1, 999999999},
     {"shard_index", WHOLE, 0, 999999998},
+    {"finished", TRUTH, 0, 0},
     {"plans", WHOLE, 0, MOST},
     {"refused", WHOLE, 0, MOST},
     {"paths", WHOLE, 0, MOST},
@@ -198,10 +199,9 @@ static enum cs_status check_result(const char *path, const json_t *result) {
 }
 
 enum cs_status cs_campaign_read(const char *path, json_t **result) {
-    json_error_t error;
+    json_t *read;
     *result = NULL;
-    json_t *read = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    CS_REQUIRE(read, CS_BAD_FILE, "%s:%d: %s", path, error.line, error.text);
+    CS_TRY(cs_read_json(path, &read));
     enum cs_status status = check_result(path, read);
     if (status == CS_OK) *result = json_incref(read);
     json_decref(read);

@@ -73,7 +73,11 @@ static bool read_answer(int pipe, struct cs_fuzz_answer *answer) {
 
 /* ---- the child ---- */
 
-static void copy_text(char *to, size_t size, const char *from) { snprintf(to, size, "%s", from ? from : ""); }
+/* Cut between characters, and valid, so that it is the same in text, JSON and JUnit, and in a campaign that goes on. */
+static void copy_text(char *to, size_t size, const char *from) {
+    snprintf(to, size, "%.*s", from ? (int)cs_text_cut(from, size - 1) : 0, from ? from : "");
+    cs_text_make_valid(to);
+}
 
 static void judge(const struct question *question, const struct cs_judge_options *options,
                   struct cs_fuzz_answer *answer) {
@@ -217,7 +221,8 @@ static enum cs_status bury(struct cs_workers *pool, struct worker *worker, bool 
     else
         snprintf(answer->reason, sizeof answer->reason, "crash: its process ended with exit status %d",
                  WEXITSTATUS(status));
-    snprintf(answer->fingerprint, sizeof answer->fingerprint, "%.200s", answer->reason);
+    cs_text_make_valid(answer->reason); /* words of the system, in any locale */
+    copy_text(answer->fingerprint, sizeof answer->fingerprint, answer->reason);
     forget_oldest(worker);
     if (!worker->n_waiting) return CS_OK;
     CS_TRY(start(pool, worker));

@@ -61,32 +61,47 @@ void cs_campaign_print_summary(const struct cs_campaign *campaign) {
 
 /* ---- JSON ---- */
 
+/* Takes over `item`. False: no memory, for the item or for its place, and nothing may be left out. */
+static bool append(json_t *array, json_t *item) { return json_array_append_new(array, item) == 0; }
+
 static json_t *lines_of(const struct cs_fuzz_failure *failure) {
     json_t *lines = json_array();
-    for (size_t i = 0; i < failure->n_lines; i++) json_array_append_new(lines, json_string(failure->lines[i]));
-    return lines;
+    bool is_whole = true;
+    for (size_t i = 0; i < failure->n_lines && is_whole; i++) is_whole = append(lines, cs_json_text(failure->lines[i]));
+    if (is_whole) return lines;
+    json_decref(lines);
+    return NULL;
 }
 
 static json_t *json_of_failure(const struct cs_fuzz_failure *failure) {
     char text[CS_PLAN_TEXT];
-    return json_pack("{s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:f, s:b, s:b, s:o}", "name", failure->name, "fingerprint",
-                     failure->fingerprint, "plan", cs_fuzz_plan_text(&failure->plan, text), "file", failure->file,
-                     "number", (json_int_t)failure->number, "times", (json_int_t)failure->n_times, "shrink_runs",
+    return json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:f, s:b, s:b, s:o}", "name", failure->name, "fingerprint",
+                     cs_json_text(failure->fingerprint), "plan", cs_fuzz_plan_text(&failure->plan, text), "file",
+                     failure->file ? cs_json_text(failure->file) : json_null(), "number", (json_int_t)failure->number, "times", (json_int_t)failure->n_times, "shrink_runs",
                      (json_int_t)failure->n_runs, "shrink_seconds", failure->seconds, "minimal", failure->is_minimal,
                      "flaky", failure->is_flaky, "text", lines_of(failure));
 }
 
+static json_t *failures_of(const struct cs_campaign *campaign) {
+    json_t *failures = json_array();
+    bool is_whole = true;
+    for (size_t i = 0; i < campaign->n_failures && is_whole; i++)
+        is_whole = append(failures, json_of_failure(&campaign->failures[i]));
+    if (is_whole) return failures;
+    json_decref(failures);
+    return NULL;
+}
+
 json_t *cs_campaign_json(const struct cs_campaign *campaign) {
-    json_t *failures = json_array(), *parts = json_object();
-    for (size_t i = 0; i < campaign->n_failures; i++)
-        json_array_append_new(failures, json_of_failure(&campaign->failures[i]));
+    json_t *failures = failures_of(campaign), *parts = json_object();
     for (int part = 0; part < CS_N_PARTS; part++)
         json_object_set_new(parts, cs_part_name((enum cs_part)part), json_integer(campaign->n_of_part[part]));
     const char *canary = campaign->canary_name;
     return json_pack(
-        "{s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:{s:I, s:I, s:I}, s:s?, s:I, s:o}", "schema", 1, "seed",
+        "{s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:b, s:I, s:I, s:I, s:f, s:o, s:{s:I, s:I, s:I}, s:s?, s:I, s:o}", "schema", 1, "seed",
         campaign->seed_text, "options", campaign->options_text, "strength", campaign->stream_options.t, "depth", campaign->stream_options.depth,
-        "shard_index", (json_int_t)campaign->shard.index, "shard_count", (json_int_t)campaign->shard.n, "plans",
+        "shard_index", (json_int_t)campaign->shard.index, "shard_count", (json_int_t)campaign->shard.n, "finished",
+        campaign->is_finished, "plans",
         (json_int_t)campaign->n_done, "refused", (json_int_t)campaign->n_refused, "paths", (json_int_t)campaign->n_paths,
         "seconds", seconds_of(campaign), "parts", parts, "guaranteed", "combinations",
         (json_int_t)campaign->recount.tuples, "orders", (json_int_t)campaign->recount.orders, "impossible",

@@ -168,7 +168,7 @@ static json_t *json_of_hunt(const struct hunt *hunt) {
     json_t *object = json_pack("{s:s, s:b, s:I, s:f}", "mutant", cs_defect_name(hunt->mutant), "found", hunt->is_found,
                                "plans", (json_int_t)hunt->n_plans, "seconds", hunt->seconds);
     if (!object || !hunt->is_found) return object;
-    json_object_set_new(object, "fingerprint", json_string(failure->fingerprint));
+    json_object_set_new(object, "fingerprint", cs_json_text(failure->fingerprint));
     json_object_set_new(object, "plan", json_string(cs_fuzz_plan_text(&failure->plan, text)));
     json_object_set_new(object, "operations", json_integer(n_operations(&failure->plan)));
     json_object_set_new(object, "experts", json_integer(atoi(n_experts(&failure->plan))));

@@ -27,12 +27,22 @@ static int64_t integer_of(const json_t *object, const char *key) {
     return json_integer_value(json_object_get(object, key));
 }
 
+/* A campaign that was interrupted may not have come to the plans that fail. */
+static enum cs_status check_finished(const char *path, const json_t *result) {
+    CS_REQUIRE(json_is_true(json_object_get(result, "finished")), CS_BAD_FILE,
+               "%s: finished: found false after %" PRId64 " plans, expected true: the campaign was interrupted, or still runs; "
+               "run the same command again: it goes on where it ended",
+               path, integer_of(result, "plans"));
+    return CS_OK;
+}
+
 static enum cs_status read_result(const char *word, struct cs_arena *arena, json_t **result) {
     struct stat found;
     bool is_folder = stat(word, &found) == 0 && S_ISDIR(found.st_mode);
     const char *path = is_folder ? cs_arena_format(arena, "%s/campaign.json", word) : word;
     CS_REQUIRE(path, CS_NO_MEMORY, "no memory for \"%s\"", word);
-    return cs_campaign_read(path, result);
+    CS_TRY(cs_campaign_read(path, result));
+    return check_finished(path, *result);
 }
 
 /* What shards of one campaign have in common. */
@@ -92,9 +102,9 @@ static void add_result(json_t *to, const json_t *from) {
 }
 
 static enum cs_status merge_one(struct merging *merging, const char *word, struct cs_arena *arena) {
-    json_t *result;
-    CS_TRY(read_result(word, arena, &result));
-    enum cs_status status = merging->result ? check_same(merging->result, result, word) : CS_OK;
+    json_t *result = NULL;
+    enum cs_status status = read_result(word, arena, &result);
+    if (status == CS_OK && merging->result) status = check_same(merging->result, result, word);
     if (status == CS_OK) status = note_shard(merging, result, word);
     if (status == CS_OK && merging->result) add_result(merging->result, result);
     if (status == CS_OK && !merging->result) merging->result = json_incref(result);

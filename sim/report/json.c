@@ -2,8 +2,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* jansson answers NULL or -1 when memory is out and passes either on, so a whole report is built first and asked once:
  * every put() adds to `failures`. */
@@ -17,20 +15,7 @@ static void append(json_t *array, json_t *value, int *failures) {
 
 /* ---- values ---- */
 
-/* JSON is UTF-8 and file names need not be: what is not becomes '?', so that a strange path does not cost the report.
- */
-static json_t *text_or_null(const char *text) {
-    if (!text) return json_null();
-    json_t *value = json_string(text);
-    if (value) return value;
-    char *ascii = strdup(text);
-    if (!ascii) return NULL;
-    for (char *c = ascii; *c; c++)
-        if ((unsigned char)*c >= 0x80) *c = '?';
-    value = json_string(ascii);
-    free(ascii);
-    return value;
-}
+static json_t *text_or_null(const char *text) { return text ? cs_json_text(text) : json_null(); }
 
 static json_t *coordinate(int64_t value) { return value < 0 ? json_null() : json_integer(value); }
 

@@ -44,6 +44,8 @@ DAMAGES = [
     (["plans"], 2 ** 63 - 1, f"plans: found {2 ** 63 - 1}, expected a whole number from 0"),
     (["plans"], 1.5, "plans: found 1.5, expected a whole number"),
     (["plans"], 10 ** 6, "plans: found 1000000, expected "),
+    (["finished"], MISSING, "finished: found missing, expected true or false"),
+    (["finished"], 1, "finished: found 1, expected true or false"),
     (["refused"], 2 ** 63 - 1, f"refused: found {2 ** 63 - 1}, expected a whole number from 0"),
     (["refused"], 10 ** 6, "refused: found 1000000, expected a whole number from 0"),
     (["seconds"], -1, "seconds: found -1, expected a number from 0"),
@@ -246,6 +248,55 @@ class Campaigns:
             assert merged.returncode == 1 and "canary no_fill: NOT found" in merged.stdout, merged
             assert json.loads((folder / "merged.json").read_text())["canary_found_at"] == -1
             name.write_text(whole)
+
+    def a_shard_that_was_interrupted_is_not_merged_until_it_is_finished(self, folder):
+        out, merged = folder / "out", folder / "merged.xml"
+        state = out / "campaign.json"
+        arguments = [*SMALL, "--time", "1s", "-o", out]
+        with self.start(*arguments) as process:
+            wait_until("a child", lambda: children_of(process.pid))
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE)
+            assert process.returncode != 0, "it was not interrupted"
+        assert json.loads(state.read_text())["finished"] is False
+        result = self.merge(out, "--junit", merged)
+        assert result.returncode == 2 and not result.stdout and not merged.exists(), result
+        assert f"{state}: finished: found false after " in result.stderr, result
+        assert "run the same command again: it goes on where it ended" in result.stderr, result
+        for _ in ("goes on", "a finished one with its time used up stays finished"):
+            assert self.fuzz(*arguments).returncode == 0
+            assert json.loads(state.read_text())["finished"] is True
+            assert self.merge(out, "--junit", merged).returncode == 0
+
+    def bytes_that_are_not_utf_8_cost_no_failure(self, folder):
+        out = os.fsencode(folder) + b"/caf\xe9"
+        command = [self.program, "fuzz", *["--strength", "1", "--depth", "0", "--runs", "0", "--device", "ref", "--quiet"],
+                   "--policy", "none", "-o", out]
+        n_new = []
+        for _ in range(2):  # the second goes on from the state of the first
+            result = subprocess.run(command, capture_output=True, timeout=PATIENCE)
+            assert result.returncode == 1, result
+            n_new.append(result.stdout.count(b"FAILED  "))
+        n = len([name for name in os.listdir(out) if name.endswith(b".lua")])
+        assert n_new == [n, 0] and n, n_new
+        with open(out + b"/campaign.json", encoding="utf-8") as file:
+            failures = json.load(file)["failures"]
+        assert len(failures) == n, failures
+        for failure in failures:
+            assert failure["file"] == f"{folder}/caf?/{failure['name']}.lua", failure
+            assert failure["text"][-1] == f"repeat: coldstart run {failure['file']}", failure
+        result = self.merge(os.fsdecode(out))
+        assert result.returncode == 1 and f"{n} unique failures" in result.stdout, result
+
+    def a_result_that_is_not_there_is_named_with_the_reason(self, folder):
+        empty = folder / "empty"
+        empty.mkdir()
+        for word, path in (("nofile", "nofile"), (empty, empty / "campaign.json")):
+            result = self.merge(word)
+            assert result.returncode == 2, result
+            assert result.stderr == f'coldstart: cannot read "{path}": No such file or directory\n', result
+        (empty / "campaign.json").mkdir()
+        assert f'cannot read "{empty}/campaign.json": Is a directory' in self.merge(empty).stderr
 
     def coverage_of_a_campaign_that_goes_on_is_refused(self, folder):
         path = folder / "coverage.json"
