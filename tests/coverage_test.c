@@ -12,32 +12,9 @@
 #include "sim/coverage/coverage.h"
 #include "sim/script/script.h"
 #include "tests/support_cli.h"
-
-static struct cs_arena arena;
-static struct cs_coverage_model model;
-static struct cs_coverage coverage;
-
-static int open_model(void **state) {
-    (void)state;
-    const struct cs_coverage_registries own = cs_coverage_own_registries();
-    if (enter_new_folder() != 0 || cs_coverage_model(&model, &own, &arena) != CS_OK) return -1;
-    cs_coverage_init(&coverage, &model, &arena);
-    return 0;
-}
-
-static int close_model(void **state) {
-    (void)state;
-    cs_arena_release(&arena);
-    return leave_folder();
-}
+#include "tests/support_coverage.h"
 
 /* ---- cells ---- */
-
-static struct cs_way cell_of(const char *text) {
-    struct cs_way cell;
-    assert_ok(cs_cell_parse(&model, text, &cell));
-    return cell;
-}
 
 static void states_of_cells_are_as_declared(void **state) {
     (void)state;
@@ -430,7 +407,7 @@ static void mistakes_of_the_command_line_are_named(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_model, close_model)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_coverage, close_coverage)
     const struct CMUnitTest tests[] = {
         TEST(states_of_cells_are_as_declared),
         TEST(slips_of_the_pen_are_named),

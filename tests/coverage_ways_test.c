@@ -12,30 +12,7 @@
 #include "sim/coverage/coverage.h"
 #include "sim/script/script.h"
 #include "tests/support_cli.h"
-
-static struct cs_arena arena;
-static struct cs_coverage_model model;
-static struct cs_coverage coverage;
-
-static int open_model(void **state) {
-    (void)state;
-    const struct cs_coverage_registries own = cs_coverage_own_registries();
-    if (enter_new_folder() != 0 || cs_coverage_model(&model, &own, &arena) != CS_OK) return -1;
-    cs_coverage_init(&coverage, &model, &arena);
-    return 0;
-}
-
-static int close_model(void **state) {
-    (void)state;
-    cs_arena_release(&arena);
-    return leave_folder();
-}
-
-static struct cs_way cell_of(const char *text) {
-    struct cs_way cell;
-    assert_ok(cs_cell_parse(&model, text, &cell));
-    return cell;
-}
+#include "tests/support_coverage.h"
 
 static struct cs_cells cells_of(size_t n_axes) {
     struct cs_cells cells;
@@ -341,7 +318,7 @@ static void every_illegal_pair_is_refused(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_model, close_model)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_coverage, close_coverage)
     const struct CMUnitTest tests[] = {
         TEST(a_refusal_hits_only_where_it_is_declared),
         TEST(what_is_not_simulated_is_no_refusal),

@@ -4,9 +4,9 @@
 
 #include "sim/audit/state.h"
 
-/* In words: "params_differ = 8, side_moved = 6", "equal()". */
 /* Only that devices agree: a cold start, or other garbage, could tell nothing more. */
 bool cs_expected_asks_devices_only(const struct cs_expected *expected);
+/* In words: "params_differ = 8, side_moved = 6", "equal()". */
 const char *cs_expected_text(const struct cs_expected *expected, struct cs_arena *arena);
 /* NULL when the counts are as expected; else what is not, such as "side_moved: expected 6, got 0". Adds the bits of
  * what is not to `seen`. */

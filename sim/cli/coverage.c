@@ -37,32 +37,15 @@ static void note_devices(struct tour *tour) {
 
 /* ---- reports ---- */
 
-static enum cs_status read_text(const char *path, struct cs_arena *arena, char **text) {
-    FILE *in = fopen(path, "r");
-    CS_REQUIRE(in, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
-    enum { MOST = 64 << 20 };
-    size_t size = fseek(in, 0, SEEK_END) == 0 ? (size_t)ftell(in) : MOST + 1;
-    rewind(in);
-    *text = size <= MOST ? cs_arena_alloc(arena, size + 1, 1) : NULL;
-    bool is_read = *text && fread(*text, 1, size, in) == size;
-    fclose(in);
-    CS_REQUIRE(is_read, CS_BAD_FILE, "cannot read \"%s\" whole: it has %zu bytes, at most %d are taken", path, size,
-               MOST);
-    return CS_OK;
-}
-
 static enum cs_status write_html(struct tour *tour, const char *path) {
-    struct cs_coverage_page page = {.now = &tour->coverage, .gcovr = cs_options_value(&tour->options, "gcovr")};
+    struct cs_coverage_page page = {.now = &tour->coverage,
+                                    .kill_matrix = cs_options_value(&tour->options, "kill-matrix"),
+                                    .gcovr = cs_options_value(&tour->options, "gcovr")};
     struct cs_coverage previous;
     const char *earlier = cs_options_value(&tour->options, "previous");
-    const char *kills = cs_options_value(&tour->options, "kill-matrix");
-    char *text = NULL;
     cs_coverage_init(&previous, &tour->model, &tour->arena);
     if (earlier) CS_TRY(cs_coverage_read(earlier, &previous));
-    if (kills) CS_TRY(read_text(kills, &tour->arena, &text));
     page.previous = earlier ? &previous : NULL;
-    page.kill_matrix = text;
-    page.kill_matrix_file = kills;
     return cs_coverage_html(path, &page);
 }
 

@@ -219,11 +219,11 @@ char *cs_path_lua(const struct cs_coverage_model *model, const struct cs_way *pa
 
 enum cs_status cs_coverage_text(FILE *out, const struct cs_coverage *coverage, enum cs_coverage_asked asked);
 enum cs_status cs_coverage_markdown(const char *path, const struct cs_coverage *coverage);
-/* One page that needs nothing else. `previous`, and the texts of the kill matrix (JSON) and the address of gcovr's
- * page, may be NULL. */
+/* One page that needs nothing else. `previous`, the file that `mutants --json` wrote, and the address of gcovr's page
+ * may be NULL. CS_BAD_FILE names a file that is no kill matrix. */
 struct cs_coverage_page {
     const struct cs_coverage *now, *previous;
-    const char *kill_matrix, *kill_matrix_file, *gcovr;
+    const char *kill_matrix, *gcovr;
 };
 enum cs_status cs_coverage_html(const char *path, const struct cs_coverage_page *page);
 /* What `now` hits and `old` does not, and the other way round: valid cells of two axes, and probes. Returns through

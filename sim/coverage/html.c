@@ -208,6 +208,16 @@ static bool is_kill_matrix(const json_t *root) {
     return json_is_array(mutants);
 }
 
+static enum cs_status add_kills(const char *path, json_t *root) {
+    json_t *kills;
+    CS_TRY(cs_read_json(path, &kills));
+    bool is_matrix = is_kill_matrix(kills);
+    if (is_matrix) json_object_set_new(root, "kills", kills_json(kills));
+    json_decref(kills);
+    CS_REQUIRE(is_matrix, CS_BAD_FILE, "%s: no kill matrix: give the file that `mutants --json` wrote", path);
+    return CS_OK;
+}
+
 static enum cs_status data_json(const struct cs_coverage_page *page, json_t *root) {
     json_t *now = NULL, *previous = NULL;
     CS_TRY(numbers_json(page->now, &now));
@@ -216,16 +226,7 @@ static enum cs_status data_json(const struct cs_coverage_page *page, json_t *roo
         CS_TRY(numbers_json(page->previous, &previous));
         json_object_set_new(root, "previous", previous);
     }
-    if (page->kill_matrix) {
-        json_error_t error;
-        json_t *kills = json_loads(page->kill_matrix, 0, &error);
-        CS_REQUIRE(kills, CS_BAD_FILE, "%s:%d: %s", page->kill_matrix_file, error.line, error.text);
-        bool is_matrix = is_kill_matrix(kills);
-        if (is_matrix) json_object_set_new(root, "kills", kills_json(kills));
-        json_decref(kills);
-        CS_REQUIRE(is_matrix, CS_BAD_FILE, "%s: no kill matrix: give the file that `mutants --json` wrote",
-                   page->kill_matrix_file);
-    }
+    if (page->kill_matrix) CS_TRY(add_kills(page->kill_matrix, root));
     if (page->gcovr) json_object_set_new(root, "gcovr", json_string(page->gcovr));
     return crosses_json(page->now, root);
 }

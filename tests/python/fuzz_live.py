@@ -13,7 +13,8 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 300  # seconds until something that must happen counts as missing
+from live import PATIENCE, children_of, wait_until
+
 SMALL = ["--strength", "1", "--depth", "1", "--device", "ref", "--quiet"]
 
 MISSING = object()
@@ -57,26 +58,6 @@ DAMAGES = [
     (["canary"], 7, "canary: found 7, expected a string or null"),
     (["canary_found_at"], -2, "canary_found_at: found -2, expected a whole number from -1"),
 ]
-
-
-def children_of(pid):
-    children = []
-    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-            if int(fields[1]) == pid and fields[0] != "Z":
-                children.append(int(stat.parent.name))
-    return children
-
-
-def wait_until(what, condition):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"waited {PATIENCE} s for {what}")
 
 
 class Campaigns:
