@@ -39,6 +39,7 @@ static enum cs_status look_at(const struct three *three, size_t rank, size_t mod
     const struct cs_session *sessions[] = {&three->calm, &three->loud, &three->other};
     const struct cs_view *views[3];
     unsigned char *bytes[3] = {0};
+    const char *name = three->calm.ranks[rank].modules[module].slots[slot].name;
     enum cs_status status = CS_OK;
     for (int i = 0; i < 3; i++) views[i] = view_of(sessions[i], rank, module, slot);
     *leaks = false;
@@ -47,7 +48,10 @@ static enum cs_status look_at(const struct three *three, size_t rank, size_t mod
     for (int i = 0; i < 3 && status == CS_OK; i++) {
         bytes[i] = malloc(size + 1);
         bool is_like = views[i] && cs_view_same_layout(views[i], views[0]);
-        if (!bytes[i] || !is_like) status = cs_fail(bytes[i] ? CS_INTERNAL : CS_NO_MEMORY, "%zu bytes to compare", size);
+        if (!bytes[i])
+            status = cs_fail(CS_NO_MEMORY, "padding_leaks: no memory for %zu bytes of %s", size, name);
+        else if (!is_like)
+            status = cs_fail(CS_INTERNAL, "padding_leaks: %s has another layout after a second cold start", name);
         if (status == CS_OK) status = cs_device_read(three->calm.config.device, views[i], bytes[i], size);
     }
     if (status == CS_OK) *leaks = has_leak(bytes, size);
