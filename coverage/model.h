@@ -36,7 +36,6 @@
     X(IGNORED, "method=fp8_tensor_ct backend=flashinfer*",             "gate and up must share an activation scale there, and each has its own in checkpoints that are computed") \
     X(IGNORED, "method=fp8_tensor_modelopt before=partial|reloaded",   "activation scales are counted once too often, so that a layer is processed before its last tensor: its reload fails, as released, and leaves no such state") \
     X(IGNORED, "method=fp8_tensor backend=flashinfer* before=partial|reloaded", "activation scales are counted once too often, so that a layer is processed before its last tensor: its reload fails, as released, and leaves no such state") \
-    X(IGNORED, "needs_one_rank sharding=tp2|tp3+",                     "its scales are the largest over all tensor-parallel ranks, which are simulated one after the other") \
     X(ILLEGAL, "start before!=nothing",                                "a scenario has one server, which starts first") \
     X(ILLEGAL, "reload before=nothing",                                "a reload needs a running server")              \
     X(IGNORED, "loaderless loader!=none",                              "the driver runs no loader")                    \

@@ -142,10 +142,11 @@ static enum cs_status cold_state(struct audit *audit, const char *policy, bool i
     int only_rank = config.only_rank;
     *state = (struct cs_state){.arena = &audit->scratch};
     if (audit->options->is_quick) return add_cold(audit, &config, SIZE_MAX, state);
-    for (size_t r = 0; r < audit->live.model.n_ranks; r++)
+    bool is_together = audit->live.ranks_meet;
+    for (size_t r = 0; r < (is_together ? 1 : audit->live.model.n_ranks); r++)
         for (size_t m = 0; (only_rank < 0 || only_rank == (int)r) && m < audit->live.model.n_modules; m++) {
             config.only_module = audit->live.model.ranks[r].modules[m].name;
-            config.only_rank = (int)r;
+            config.only_rank = is_together ? -1 : (int)r;
             CS_TRY(add_cold(audit, &config, m, state));
         }
     return CS_OK;

@@ -81,10 +81,9 @@ static enum cs_status capture_module(const struct cs_scenario *scenario, struct 
 enum cs_status cs_state_capture(struct cs_session *session, bool has_digests, struct cs_state *state) {
     size_t first = state->n;
     for (size_t r = 0; r < session->n_ranks; r++)
-        for (size_t m = 0; m < session->ranks[r].n_modules; m++) {
+        for (size_t m = 0; cs_session_asks(session, r) && m < session->ranks[r].n_modules; m++) {
             struct cs_module *module = &session->ranks[r].modules[m];
-            bool is_run = module->spec != NULL; /* a session may run one rank only */
-            if (is_run) CS_TRY(capture_module(session->config.scenario, module, m, state));
+            if (module->spec) CS_TRY(capture_module(session->config.scenario, module, m, state));
         }
     return has_digests ? add_digests(state, session->config.device, first) : CS_OK;
 }

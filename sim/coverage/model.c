@@ -114,12 +114,6 @@ static bool has_no_post_load(const struct cs_coverage_model *model, const struct
     return !cs_path_backend(model, path)->steps;
 }
 
-/* Upstream takes a largest value over all tensor-parallel ranks there, and ours run one after the other. */
-static bool needs_one_rank(const struct cs_coverage_model *model, const struct cs_way *path) {
-    const struct cs_backend *backend = cs_path_backend(model, path);
-    return backend && cs_backend_needs(backend) & CS_FACT_ONE_RANK;
-}
-
 static bool is_other_loader(const struct cs_coverage_model *model, const struct cs_way *path) {
     return !model->loads[path->value[CS_PATH_method]][path->value[CS_PATH_loader]];
 }
@@ -163,7 +157,6 @@ static const struct {
     {"other_backend", BIT(method) | BIT(backend), is_other_backend},
     {"other_loader", BIT(method) | BIT(loader), is_other_loader},
     {"no_post_load", BIT(method) | BIT(backend), has_no_post_load},
-    {"needs_one_rank", BIT(method) | BIT(backend), needs_one_rank},
     {"no_other_form", BIT(method) | BIT(loader), has_no_other_form},
     {"looks_names_up", BIT(loader), looks_names_up},
     {"start", BIT(driver), is_start},

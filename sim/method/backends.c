@@ -228,3 +228,22 @@ unsigned cs_backend_needed_options(const struct cs_backend *backend) {
     unsigned facts = cs_backend_needs(backend);
     return (facts & CS_FACT_STATIC ? CS_STATIC_INPUT : 0) | (facts & CS_FACT_BIAS ? CS_WITH_BIAS : 0);
 }
+
+/* Only the facts that all-reduces depend on are looked at: a guard of other facts counts as if they held. */
+static bool reduces(const struct cs_step *steps, size_t n, unsigned holds) {
+    const unsigned known = CS_FACT_ONE_RANK | CS_FACT_BALANCED;
+    for (size_t i = 0; i < n; i++) {
+        const struct cs_step *guard = &steps[i];
+        bool is_skipped = guard->kind == CS_STEP_GUARD && ((guard->when & known & ~holds) || (guard->unless & holds));
+        if (is_skipped) i++;
+        else if (steps[i].kind == CS_STEP_ALL_REDUCE) return true;
+        else if (steps[i].kind == CS_STEP_CALL && reduces(steps[i].table->steps, steps[i].table->n_steps, holds)) return true;
+    }
+    return false;
+}
+
+bool cs_backend_reduces(const struct cs_backend *backend, const struct cs_sizes *sizes) {
+    if (!backend || !backend->steps || sizes->tp * sizes->ep == 1) return false;
+    unsigned holds = (sizes->tp == 1 ? CS_FACT_ONE_RANK : 0) | (sizes->experts_redundant > 0 ? CS_FACT_BALANCED : 0);
+    return reduces(backend->steps, *backend->n_steps, holds);
+}

@@ -58,6 +58,8 @@ extern const size_t cs_n_backends;
 const struct cs_backend *cs_backend_by_name(const struct cs_method *method, const char *name);
 /* Facts (step.h) without which its post-load refuses a layer; 0 when it has no post-load. */
 unsigned cs_backend_needs(const struct cs_backend *backend);
+/* Whether ranks meet in its post-load, so that none of them can run alone. */
+bool cs_backend_reduces(const struct cs_backend *backend, const struct cs_sizes *sizes);
 /* What a layer must be configured with for that: a set of cs_layer_option. */
 unsigned cs_backend_needed_options(const struct cs_backend *backend);
 

@@ -88,11 +88,16 @@ BLOCK_BACKEND(marlin, fp8_marlin);
 BLOCK_BACKEND(triton, unchanged);
 BLOCK_BACKEND(trtllm, fp8_block_trtllm);
 
-/* ---- FP8 per tensor: one scale for both halves of w13, the larger one; one activation scale for all experts ---- */
+/* ---- FP8 per tensor: one scale for both halves of w13, the larger one; one activation scale for all experts, and for
+ * those of other ranks where an expert may move there (amax_for_moe_activation_quant) ---- */
 
 static const struct cs_step fp8_tensor_inputs[] = {
     CS_DO_MAXIMUM("w13_input_scale", CS_F32, "", "w13_input_scale"),
+    CS_DO_WHEN(CS_FACT_BALANCED),
+    CS_DO_ALL_REDUCE("w13_input_scale"),
     CS_DO_MAXIMUM("w2_input_scale", CS_F32, "", "w2_input_scale"),
+    CS_DO_WHEN(CS_FACT_BALANCED),
+    CS_DO_ALL_REDUCE("w2_input_scale"),
     CS_DO_REPLACE("w13_input_scale"),
     CS_DO_REPLACE("w2_input_scale"),
 };
@@ -167,26 +172,26 @@ const struct cs_step cs_fp8_tensor_flashinfer_cutlass_steps[] = {
 };
 STEPS(fp8_tensor_flashinfer_cutlass);
 
-/* BF16 whose largest number decides the scale. Upstream reduces it over the tensor-parallel ranks in the middle of
- * post-load: quant_utils.py, amax_for_moe_weight_quant; with one scale for each row, w2's alone. */
+/* BF16 whose largest number decides the scale: of all ranks, where several have a part of what it is taken over. So each
+ * derives the scale that the whole weight has; and padding of one rank reaches all. Rows of w13 are whole on each rank.
+ * Source: quantization/online/fp8.py; quant_utils.py, amax_for_moe_weight_quant. */
 /* clang-format off */
-#define ONE_RANK                                                                                                       \
-    {.kind = CS_STEP_REQUIRE, .when = CS_FACT_ONE_RANK, .at = 1,                                                       \
-     .text = "its scales are the largest over all tensor-parallel ranks, which are simulated one after the other"}
+#define OVER_RANKS(value)                                                                                              \
+    CS_DO_UNLESS(CS_FACT_ONE_RANK), CS_DO_ALL_REDUCE(value)
 #define QUANTISE_TENSOR(weight, name)                                                                                  \
-    CS_DO_MAXIMUM("amax", CS_BF16, weight ".0", weight " abs"), CS_DO_CALL(online_tensor_scale),                       \
+    CS_DO_MAXIMUM("amax", CS_BF16, weight ".0", weight " abs"), OVER_RANKS("amax"), CS_DO_CALL(online_tensor_scale),   \
         CS_DO_TAKE(name, "scale"), CS_DO_MAP("inverse", CS_F32, "scale into 1"),                                       \
         CS_DO_MAP(weight, CS_E4M3, weight " * inverse max -448 min 448")
-#define QUANTISE_ROWS(weight, name)                                                                                    \
-    CS_DO_MAXIMUM("amax", CS_BF16, weight ".0 " weight ".1 1", weight " abs"),                                         \
+#define QUANTISE_ROWS(weight, name, ...)                                                                               \
+    CS_DO_MAXIMUM("amax", CS_BF16, weight ".0 " weight ".1 1", weight " abs"), __VA_ARGS__                             \
         CS_DO_MAP(name, CS_F32, "amax / 448 max 0x1.24924ap-18"),                                                      \
         CS_DO_MAP(weight, CS_E4M3, weight " / " name " max -448 min 448")
 /* clang-format on */
-static const struct cs_step online_tensors[] = {ONE_RANK, QUANTISE_TENSOR("w13_weight", "w13_weight_scale"),
+static const struct cs_step online_tensors[] = {QUANTISE_TENSOR("w13_weight", "w13_weight_scale"),
                                                 QUANTISE_TENSOR("w2_weight", "w2_weight_scale")};
 CS_TABLE(online_tensors);
-static const struct cs_step online_rows[] = {ONE_RANK, QUANTISE_ROWS("w13_weight", "w13_weight_scale"),
-                                             QUANTISE_ROWS("w2_weight", "w2_weight_scale")};
+static const struct cs_step online_rows[] = {QUANTISE_ROWS("w13_weight", "w13_weight_scale", ),
+                                             QUANTISE_ROWS("w2_weight", "w2_weight_scale", OVER_RANKS("amax"), )};
 CS_TABLE(online_rows);
 const struct cs_step cs_online_fp8_tensor_triton_steps[] = {CS_DO_CALL(online_tensors), REPLACE_ALL, HOLD_SCALES};
 STEPS(online_fp8_tensor_triton);

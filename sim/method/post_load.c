@@ -60,7 +60,7 @@ static enum cs_status call(struct cs_post_load *run, const struct cs_step *step)
 
 /* As the real engine refuses it. */
 static enum cs_status require(struct cs_post_load *run, const struct cs_step *step) {
-    CS_REQUIRE((run->facts & step->when) == step->when, step->at ? CS_UNSUPPORTED : CS_REFUSED, "%s", step->text);
+    CS_REQUIRE((run->facts & step->when) == step->when, CS_REFUSED, "%s", step->text);
     return CS_OK;
 }
 
@@ -91,6 +91,7 @@ enum cs_status cs_steps_run(struct cs_post_load *run, const struct cs_step *step
         [CS_STEP_MAP] = cs_step_map,
         [CS_STEP_UPDATE] = cs_step_update,
         [CS_STEP_MAXIMUM] = cs_step_maximum,
+        [CS_STEP_ALL_REDUCE] = cs_step_all_reduce,
         [CS_STEP_CALL] = call,
         [CS_STEP_TRANSPOSE] = cs_step_transpose,
         [CS_STEP_SET] = set,
@@ -150,6 +151,7 @@ static struct cs_post_load run_of(struct cs_module *module) {
         {sizes->options & CS_STATIC_INPUT, CS_FACT_STATIC},
         {sizes->options & CS_CPU_ARITHMETIC, CS_FACT_CPU},
         {sizes->tp == 1, CS_FACT_ONE_RANK},
+        {sizes->experts_redundant > 0, CS_FACT_BALANCED},
         {sizes->bits == 8, CS_FACT_8BIT},
         {sizes->hidden % 128 == 0, CS_FACT_H128},
         {sizes->block[0] > 0, CS_FACT_BLOCK},

@@ -8,11 +8,15 @@ static const struct cs_step nvfp4_scales_per_expert[] = {
     CS_DO_MAXIMUM("w13_input_scale", CS_F32, "w13_input_scale.0", "w13_input_scale"),
 };
 CS_TABLE(nvfp4_scales_per_expert);
-/* One maximum for all experts, repeated. */
+/* One maximum for all experts, and those of other ranks where experts may move there; repeated. */
 static const struct cs_step nvfp4_scales_global[] = {
     CS_DO_MAXIMUM("largest", CS_F32, "1", "w13_input_scale"),
+    CS_DO_WHEN(CS_FACT_BALANCED),
+    CS_DO_ALL_REDUCE("largest"),
     CS_DO_SPREAD("w13_input_scale", CS_F32, "w13_weight.0", "largest"),
     CS_DO_MAXIMUM("largest", CS_F32, "1", "w2_input_scale"),
+    CS_DO_WHEN(CS_FACT_BALANCED),
+    CS_DO_ALL_REDUCE("largest"),
     CS_DO_SPREAD("w2_input_scale", CS_F32, "w2_weight.0", "largest"),
 };
 CS_TABLE(nvfp4_scales_global);

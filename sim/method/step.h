@@ -21,6 +21,7 @@ enum cs_step_kind {
     CS_STEP_MAP,       /* value := the program in `text`, as dtype */
     CS_STEP_UPDATE,    /* the same, in place */
     CS_STEP_MAXIMUM,   /* value := the largest results of the program, as dtype, with the shape in `shape` */
+    CS_STEP_ALL_REDUCE, /* value: the largest over all ranks, element by element, in place */
     CS_STEP_CALL,      /* the steps of another table */
     CS_STEP_SET,       /* the run's alignments of I and H, or its blocks, become `multiple` */
     CS_STEP_GUARD,     /* the next step only under these facts */
@@ -35,7 +36,7 @@ enum cs_step_kind {
     CS_STEP_CONSTANT,  /* the experts object owns an f32[E] tensor of `value` at path */
     CS_STEP_DERIVE,    /* some object owns a copy of the value at path */
     CS_STEP_EXTENT,    /* value := an i64[E] tensor of the extent in `text` */
-    CS_STEP_REQUIRE,   /* upstream refuses the layer unless these facts hold: why is in `text`; `at`: we do */
+    CS_STEP_REQUIRE,   /* upstream refuses the layer unless these facts hold: why is in `text` */
 };
 
 enum { CS_CHAIN = 4 };
@@ -65,6 +66,7 @@ enum cs_fact {
     CS_FACT_FLAT = 16384,        /* scales are [E, all the rest] */
     CS_FACT_ONE_RANK = 131072,   /* no tensor parallelism */
     CS_FACT_STATIC = 262144,     /* the checkpoint has activation scales */
+    CS_FACT_BALANCED = 524288,   /* EPLB: experts may move to other ranks */
     CS_FACT_FIRST = 32768,       /* nothing is held yet: the first post-load of a method that builds its kernel once */
 };
 

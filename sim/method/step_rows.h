@@ -52,6 +52,8 @@
     { .kind = CS_STEP_UPDATE, .param = name, .text = program }
 #define CS_DO_MAXIMUM(name, as, to, program)                                                                           \
     { .kind = CS_STEP_MAXIMUM, .param = name, .dtype = as, .shape = to, .text = program }
+#define CS_DO_ALL_REDUCE(name)                                                                                         \
+    { .kind = CS_STEP_ALL_REDUCE, .param = name }
 #define CS_DO_CALL(of)                                                                                                 \
     { .kind = CS_STEP_CALL, .table = &cs_table_##of }
 /* A table that post-loads call by name: static const struct cs_step NAME[] stands before it. */

@@ -26,7 +26,7 @@ cs_step_function cs_step_relayout;
 cs_step_function cs_step_cast, cs_step_view, cs_step_reshape, cs_step_select, cs_step_transpose, cs_step_take,
     cs_step_pad, cs_step_zero;
 /* step_program.c */
-cs_step_function cs_step_map, cs_step_update, cs_step_maximum;
+cs_step_function cs_step_map, cs_step_update, cs_step_maximum, cs_step_all_reduce;
 /* step_keep.c */
 cs_step_function cs_step_replace, cs_step_register, cs_step_rename, cs_step_retire, cs_step_empty, cs_step_wrap,
     cs_step_config, cs_step_hold, cs_step_constant, cs_step_extent;

@@ -218,6 +218,7 @@ struct cs_side {
 };
 
 struct cs_rank;
+struct cs_group; /* group.c */
 
 struct cs_module {
     struct cs_rank *rank;
@@ -264,9 +265,21 @@ struct cs_rank {
     size_t buffered_bytes, buffered_peak; /* of checkpoint tensors that buffered loader calls hold, now and at most */
     bool replays_records;                 /* a loader-less load fills by the records of the load before (R4.11) */
     struct cs_plan_cache *plans;
+    struct cs_group *group;               /* the ranks that run together with this one, or NULL: it runs alone */
     size_t n_modules;
     struct cs_module *modules;
 };
+
+/* ---- ranks together ---- */
+
+/* Runs `body` for the ranks 0 to n - 1, each until it waits for the others in cs_all_reduce_max; in that order, and one
+ * at a time. Returns the first failure; is_stuck: a rank was waiting then, as the real one would for ever. */
+typedef enum cs_status cs_rank_body(void *context, size_t rank, struct cs_group *group);
+enum cs_status cs_group_run(size_t n, cs_rank_body *body, void *context, bool *is_stuck);
+/* The elements of `view` (a float dtype of whole bytes) become the largest over all ranks of module->rank->group; NaN
+ * loses against numbers. `name` is for messages. CS_REFUSED when other ranks bring something else, or nothing. Source:
+ * torch.distributed.all_reduce(MAX) in vllm quantization/utils/quant_utils.py; nccl src/device/reduce_kernel.h. */
+enum cs_status cs_all_reduce_max(struct cs_module *module, const char *name, const struct cs_view *view);
 
 /* Creates the tensors of `module` in the rank's memory, in the order of its description: create_weights. `on_meta`
  * creates parameters without memory. */

@@ -124,5 +124,6 @@ enum cs_status cs_session_resolve(struct cs_session *session) {
     session->model.name = model->name;
     session->model.n_ranks = (size_t)n_ranks;
     session->model.ranks = ranks;
+    session->ranks_meet = scenario->method && cs_backend_reduces(cs_scenario_backend(scenario), &ranks[0].sizes);
     return CS_OK;
 }

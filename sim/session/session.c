@@ -209,7 +209,8 @@ static void expect_calls(struct cs_rank *rank, const struct cs_arrivals *arrival
 static void tell_progress(struct cs_session *session, const struct cs_rank *rank, size_t n_arrived, size_t n,
                           size_t *n_told) {
     size_t n_loaded = n ? rank->n_modules * n_arrived / n : rank->n_modules;
-    for (; session->config.module_is_loaded && *n_told < n_loaded; ++*n_told)
+    bool is_heard = session->config.module_is_loaded && cs_session_asks(session, (size_t)rank->index);
+    for (; is_heard && *n_told < n_loaded; ++*n_told)
         session->config.module_is_loaded(session->config.progress_context, session->log.bytes_moved);
 }
 
@@ -262,30 +263,48 @@ enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_o
     return status;
 }
 
-static bool is_run(const struct cs_session *session, size_t rank) {
+bool cs_session_asks(const struct cs_session *session, size_t rank) {
     return session->config.only_rank < 0 || session->config.only_rank == (int)rank;
 }
 
+static struct flow flow_of(struct cs_session *session, const struct cs_op *op, struct cs_arrivals *arrivals,
+                           struct cs_arena *scratch, struct cs_rank *rank) {
+    return (struct flow){.session = session,
+                         .op = op,
+                         .driver = cs_driver_by_name(op->driver),
+                         .rank = rank,
+                         .arrivals = arrivals,
+                         .walks_names = cs_session_walks_names(session, op),
+                         .transport = {.session = session, .op = op, .rank = rank, .arrivals = arrivals, .arena = scratch}};
+}
+
 /* One after the other; when one trips, those after it have not begun. */
+static enum cs_status run_in_turn(struct flow *flows, size_t n) {
+    for (size_t r = 0; r < n; r++)
+        if (cs_session_asks(flows[r].session, r)) CS_TRY(run_rank(&flows[r]));
+    return CS_OK;
+}
+
+static enum cs_status run_member(void *context, size_t rank, struct cs_group *group) {
+    struct flow *flow = &((struct flow *)context)[rank];
+    flow->rank->group = group;
+    enum cs_status status = run_rank(flow);
+    flow->rank->group = NULL;
+    return status;
+}
+
 static enum cs_status run_ranks(struct cs_session *session, const struct cs_op *op, struct cs_arrivals *arrivals,
                                 struct cs_arena *scratch) {
-    struct flow flow = {.session = session,
-                        .op = op,
-                        .driver = cs_driver_by_name(op->driver),
-                        .arrivals = arrivals,
-                        .walks_names = cs_session_walks_names(session, op)};
-    for (size_t r = 0; r < session->n_ranks; r++) {
-        if (!is_run(session, r)) continue;
-        flow.rank = &session->ranks[r];
-        flow.transport = (struct cs_transport){
-            .session = session, .op = op, .rank = flow.rank, .arrivals = arrivals, .arena = scratch};
-        enum cs_status status = run_rank(&flow);
-        flow.rank->transport = NULL;
-        if (status == CS_OK) continue;
-        session->is_unusable = flow.driver->is_fragile || flow.driver->is_start;
-        return status;
-    }
-    return CS_OK;
+    struct flow *flows = CS_NEW_ARRAY(scratch, struct flow, session->n_ranks);
+    CS_REQUIRE(flows, CS_NO_MEMORY, "out of memory for the loads of %zu ranks", session->n_ranks);
+    for (size_t r = 0; r < session->n_ranks; r++)
+        flows[r] = flow_of(session, op, arrivals, scratch, &session->ranks[r]);
+    bool is_stuck = false;
+    enum cs_status status = session->ranks_meet ? cs_group_run(session->n_ranks, run_member, flows, &is_stuck)
+                                                : run_in_turn(flows, session->n_ranks);
+    for (size_t r = 0; r < session->n_ranks; r++) session->ranks[r].transport = NULL;
+    if (status != CS_OK) session->is_unusable = is_stuck || flows->driver->is_fragile || flows->driver->is_start;
+    return status;
 }
 
 static enum cs_status run_load(struct cs_session *session, const struct cs_op *op) {

@@ -307,6 +307,7 @@ struct cs_session {
     struct cs_accounting accounting;
     size_t n_ranks;
     struct cs_rank *ranks;
+    bool ranks_meet; /* in post-load: then all of them run, whichever is asked for */
     size_t n_checkpoints;
     struct cs_checkpoint *checkpoints; /* beside scenario->checkpoints */
     bool is_unusable;                  /* a reload failed half-way; there is no rollback */
@@ -321,6 +322,8 @@ enum cs_status cs_session_open(struct cs_session *session, const struct cs_sessi
 enum cs_status cs_session_can_load(struct cs_session *session, const struct cs_op *op);
 /* Runs one operation that is no EXPECT. CS_REFUSED when the real engine refuses it too. */
 enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op);
+/* Whether the session is about this rank: all, or config.only_rank. */
+bool cs_session_asks(const struct cs_session *session, size_t rank);
 /* Throws the server away and makes an empty one of the same scenario: what was resolved, opened and allocated stays. */
 enum cs_status cs_session_restart(struct cs_session *session);
 /* Computes every synthetic checkpoint now; loads then read bytes, as from a file. */
