@@ -141,14 +141,14 @@ static void layers_are_as_they_are_configured(void **state) {
     assert_false(block.options & CS_NAMED_BACKEND);
 }
 
-/* 4 experts and 3 copies over 2 ranks: 4 on the first, 3 on the second. */
+/* 4 experts and 2 copies over 2 ranks: 3 on each. */
 static void experts_are_placed_as_they_are_configured(void **state) {
     (void)state;
-    struct cs_rank_spec second = rank_of("method = 'unquantized', backend = 'triton', ep = 2, experts = { redundant = 3 }", 1);
+    struct cs_rank_spec second = rank_of("method = 'unquantized', backend = 'triton', ep = 2, experts = { redundant = 2 }", 1);
     assert_int_equal(second.sizes.experts, 3);
-    assert_int_equal(second.first_expert, 4);
-    assert_int_equal(second.sizes.experts_redundant, 3);
-    assert_int_equal(cs_rank_expert_slot(&second, 6), 2);
+    assert_int_equal(second.first_expert, 3);
+    assert_int_equal(second.sizes.experts_redundant, 2);
+    assert_int_equal(cs_rank_expert_slot(&second, 5), 2);
     struct cs_rank_spec odd = rank_of("method = 'unquantized', backend = 'triton', ep = 2, experts = { placement = 'round_robin' }", 1);
     assert_int_equal(cs_rank_expert_slot(&odd, 3), 1);
     assert_int_equal(cs_rank_expert_slot(&odd, 2), -1);
@@ -265,6 +265,12 @@ static void settings_must_mean_something(void **state) {
         {WITH("method = 'unquantized', backend = 'triton', experts = { redundant = 2 }"), "s.lua:4: experts.redundant: there is one rank: set ep"},
         {WITH("method = 'unquantized', backend = 'triton', ep = 2, experts = { redundant = 5 }"),
          "s.lua:4: experts.redundant: 5, but the model has 4 experts to copy"},
+        {WITH("method = 'unquantized', backend = 'triton', ep = 2, experts = { redundant = 3 }"),
+         "s.lua:4: experts.redundant: 7 experts with the copies, on ep 2 ranks: load balancing needs the same number on each, as upstream says"},
+        {WITH("method = 'gptq', backend = 'marlin', ep = 2, experts = { redundant = 2 }"),
+         "s.lua:4: experts.redundant: upstream refuses load balancing of gptq (EPLB is not supported): leave it out"},
+        {WITH("method = 'online_fp8_tensor', backend = 'triton', tp = 2, rank = 1"),
+         "s.lua:4: rank: 1: online_fp8_tensor takes the largest values over all ranks in post-load, so none of them can run alone: leave out rank"},
         {WITH("method = 'unquantized', backend = 'triton', experts = { placement = 'round_robin' }"), "s.lua:4: experts.placement: there is one rank: set ep"},
         {WITH("method = 'unquantized', backend = 'triton', platform = 'cdna4'"),
          "s.lua:4: platform: triton rounds sizes in the same way on every platform: leave it out"},

@@ -341,6 +341,101 @@ static void one_module_of_one_rank_may_be_built_alone(void **state) {
     cs_session_close(&session);
 }
 
+/* ---- ranks that meet in post-load ---- */
+
+/* Online FP8 with one scale per tensor, tp 2; DeepEP rounds H 224 up to 256. */
+static struct cs_scenario online_scenario(void) {
+    static const struct cs_module_template experts = {.name = "layers.{layer}.mlp.experts", .is_routed_experts = true};
+    struct cs_scenario scenario = gpt_oss_scenario();
+    scenario.method = "online_fp8_tensor", scenario.backend = "triton", scenario.tp = 2;
+    scenario.model.hidden = 224, scenario.model.intermediate = 128;
+    scenario.model.n_templates = 1, scenario.model.templates = &experts;
+    scenario.layer.all2all = CS_ALL2ALL_DEEPEP_HT;
+    return scenario;
+}
+
+/* Rank 0 finds zeros in fresh memory, rank 1 bytes 0x43: 195 as bf16, which no number of the checkpoint reaches. */
+static void padding_of_one_rank_decides_the_scale_of_all(void **state) {
+    (void)state;
+    struct cs_scenario scenario = online_scenario();
+    const char *const fresh[] = {"zero", "0x43"};
+    session_open(&session, &scenario, "none");
+    assert_true(session.ranks_meet);
+    for (size_t r = 0; r < 2; r++) assert_ok(cs_pattern_parse(fresh[r], &session.ranks[r].allocator.rule.fresh_cold));
+    session_run(&session, "cold_start", "A");
+    const char *const scales[] = {"w13_weight_scale", "w2_weight_scale"};
+    for (size_t r = 0; r < 2; r++)
+        for (size_t i = 0; i < 2; i++) {
+            struct cs_view scale = session_view(&session, r, 0, scales[i]);
+            assert_true(number_of(&scale, 0) == (double)(195.0f / 448.0f));
+            assert_true(number_of(&scale, 1) == (double)(195.0f / 448.0f));
+        }
+    cs_session_close(&session);
+    session_open(&session, &scenario, "record_and_fill");
+    for (size_t r = 0; r < 2; r++) assert_ok(cs_pattern_parse(fresh[r], &session.ranks[r].allocator.rule.fresh_cold));
+    session_run(&session, "cold_start", "A");
+    struct cs_view scale = session_view(&session, 0, 0, "w13_weight_scale");
+    assert_true(number_of(&scale, 0) < 8.0 / 448.0);
+    cs_session_close(&session);
+}
+
+/* As NCCL: a NaN on one rank loses against the other's number; where all have one it stays. */
+static void a_nan_loses_against_another_rank(void **state) {
+    (void)state;
+    struct cs_scenario scenario = online_scenario();
+    const char *const fresh[2][2] = {{"nan", "0x43"}, {"nan", "nan"}};
+    for (size_t i = 0; i < 2; i++) {
+        session_open(&session, &scenario, "none");
+        for (size_t r = 0; r < 2; r++) assert_ok(cs_pattern_parse(fresh[i][r], &session.ranks[r].allocator.rule.fresh_cold));
+        session_run(&session, "cold_start", "A");
+        for (size_t r = 0; r < 2; r++) {
+            struct cs_view scale = session_view(&session, r, 0, "w2_weight_scale");
+            double number = number_of(&scale, 0);
+            assert_true(i == 0 ? number == (double)(195.0f / 448.0f) : number != number);
+        }
+        cs_session_close(&session);
+    }
+}
+
+/* A session about one rank runs the others too: its scales are theirs. */
+static void one_rank_alone_has_the_scales_of_all(void **state) {
+    (void)state;
+    struct cs_scenario scenario = online_scenario();
+    struct cs_session_config config = {.scenario = &scenario, .device = cs_device_by_name("ref"), .policy = "record_and_fill", .allocator = scenario.allocator,
+                                       .only_module = "model.layers.0.mlp.experts", .only_rank = 0};
+    unsigned char bytes[2][2 * 128 * 256];
+    for (int i = 0; i < 2; i++) {
+        config.only_rank = i - 1; /* all of them, then rank 0 */
+        assert_ok(cs_session_open(&session, &config));
+        session_run(&session, "cold_start", "A");
+        struct cs_view weight = session_view(&session, 0, 0, "w13_weight");
+        memcpy(bytes[i], bytes_of(&weight), sizeof bytes[i]);
+        assert_int_equal(cs_session_asks(&session, 1), i == 0);
+        cs_session_close(&session);
+    }
+    assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
+}
+
+static enum cs_status no_memory(void *context, size_t bytes, void **data) {
+    (void)context, (void)data;
+    return cs_fail(CS_NO_MEMORY, "rank 1 has no %zu bytes", bytes);
+}
+
+/* Rank 1 trips while rank 0 waits for it, as it would for ever: not even a layerwise reload goes on from there. */
+static void a_rank_that_fails_leaves_no_server(void **state) {
+    (void)state;
+    struct cs_scenario scenario = online_scenario();
+    session_open(&session, &scenario, "none");
+    session_run(&session, "cold_start", "A");
+    session.ranks[1].allocator.memory.allocate = no_memory;
+    assert_int_equal(session_load(&session, "layerwise", "B"), CS_NO_MEMORY);
+    assert_says(cs_error_text(), "rank 1 has no ");
+    assert_true(session.is_unusable);
+    assert_int_equal(session_load(&session, "layerwise", "B"), CS_REFUSED);
+    assert_says(cs_error_text(), "restart the server");
+    cs_session_close(&session);
+}
+
 /* ---- toys ---- */
 
 static const struct cs_template_tensor toy_p[] = {{.name = "p", .shape = "8", .kind = CS_PARAMETER, .dtype = CS_F32, .init = CS_INIT_ZEROS}};
@@ -383,6 +478,10 @@ int main(void) {
         cmocka_unit_test(experts_are_placed_linearly),
         cmocka_unit_test(after_a_failed_reload_only_a_direct_server_is_unusable),
         cmocka_unit_test(one_module_of_one_rank_may_be_built_alone),
+        cmocka_unit_test(padding_of_one_rank_decides_the_scale_of_all),
+        cmocka_unit_test(a_nan_loses_against_another_rank),
+        cmocka_unit_test(one_rank_alone_has_the_scales_of_all),
+        cmocka_unit_test(a_rank_that_fails_leaves_no_server),
         cmocka_unit_test(toys_write_what_their_loads_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

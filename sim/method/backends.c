@@ -235,9 +235,12 @@ static bool reduces(const struct cs_step *steps, size_t n, unsigned holds) {
     for (size_t i = 0; i < n; i++) {
         const struct cs_step *guard = &steps[i];
         bool is_skipped = guard->kind == CS_STEP_GUARD && ((guard->when & known & ~holds) || (guard->unless & holds));
-        if (is_skipped) i++;
-        else if (steps[i].kind == CS_STEP_ALL_REDUCE) return true;
-        else if (steps[i].kind == CS_STEP_CALL && reduces(steps[i].table->steps, steps[i].table->n_steps, holds)) return true;
+        if (is_skipped)
+            i++;
+        else if (steps[i].kind == CS_STEP_ALL_REDUCE)
+            return true;
+        else if (steps[i].kind == CS_STEP_CALL && reduces(steps[i].table->steps, steps[i].table->n_steps, holds))
+            return true;
     }
     return false;
 }

@@ -27,6 +27,7 @@ struct cs_method {
     const char *const *loaders; /* names, default first; NULL at the end */
     bool is_online;             /* parameters are born on meta and quantised when they are complete */
     bool builds_once;           /* quant config and experts object of the first post-load stay */
+    bool lacks_eplb;            /* upstream refuses experts that may move to other ranks: supports_eplb */
     struct cs_quant {           /* what a quantization config says when it says nothing else */
         int bits;
         int64_t group, block; /* block: square */

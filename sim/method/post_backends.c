@@ -172,9 +172,9 @@ const struct cs_step cs_fp8_tensor_flashinfer_cutlass_steps[] = {
 };
 STEPS(fp8_tensor_flashinfer_cutlass);
 
-/* BF16 whose largest number decides the scale: of all ranks, where several have a part of what it is taken over. So each
- * derives the scale that the whole weight has; and padding of one rank reaches all. Rows of w13 are whole on each rank.
- * Source: quantization/online/fp8.py; quant_utils.py, amax_for_moe_weight_quant. */
+/* BF16 whose largest number decides the scale: of all ranks, where several have a part of what it is taken over. So
+ * each derives the scale that the whole weight has; and padding of one rank reaches all. Rows of w13 are whole on each
+ * rank. Source: quantization/online/fp8.py; quant_utils.py, amax_for_moe_weight_quant. */
 /* clang-format off */
 #define OVER_RANKS(value)                                                                                              \
     CS_DO_UNLESS(CS_FACT_ONE_RANK), CS_DO_ALL_REDUCE(value)

@@ -9,34 +9,34 @@
 #include "sim/model/model.h"
 
 enum cs_step_kind {
-    CS_STEP_RELAYOUT,  /* value := value through the chain of layouts */
-    CS_STEP_CAST,      /* value := value converted to dtype */
-    CS_STEP_VIEW,      /* value := the same bytes as dtype; the last dimension follows the width */
-    CS_STEP_RESHAPE,   /* value := the same bytes with the shape in `text` */
-    CS_STEP_SELECT,    /* value := `from`, index `at` of dimension `dim` */
-    CS_STEP_TRANSPOSE, /* value := value with its last two dimensions exchanged, the same bytes */
-    CS_STEP_TAKE,      /* value := `from`, the same bytes */
-    CS_STEP_PAD,       /* value := value with its last two dimensions rounded up, per half, filled with `value` */
-    CS_STEP_ZERO,      /* zeros in place where the last two dimensions exceed what is not padding, per half */
-    CS_STEP_MAP,       /* value := the program in `text`, as dtype */
-    CS_STEP_UPDATE,    /* the same, in place */
-    CS_STEP_MAXIMUM,   /* value := the largest results of the program, as dtype, with the shape in `shape` */
+    CS_STEP_RELAYOUT,   /* value := value through the chain of layouts */
+    CS_STEP_CAST,       /* value := value converted to dtype */
+    CS_STEP_VIEW,       /* value := the same bytes as dtype; the last dimension follows the width */
+    CS_STEP_RESHAPE,    /* value := the same bytes with the shape in `text` */
+    CS_STEP_SELECT,     /* value := `from`, index `at` of dimension `dim` */
+    CS_STEP_TRANSPOSE,  /* value := value with its last two dimensions exchanged, the same bytes */
+    CS_STEP_TAKE,       /* value := `from`, the same bytes */
+    CS_STEP_PAD,        /* value := value with its last two dimensions rounded up, per half, filled with `value` */
+    CS_STEP_ZERO,       /* zeros in place where the last two dimensions exceed what is not padding, per half */
+    CS_STEP_MAP,        /* value := the program in `text`, as dtype */
+    CS_STEP_UPDATE,     /* the same, in place */
+    CS_STEP_MAXIMUM,    /* value := the largest results of the program, as dtype, with the shape in `shape` */
     CS_STEP_ALL_REDUCE, /* value: the largest over all ranks, element by element, in place */
-    CS_STEP_CALL,      /* the steps of another table */
-    CS_STEP_SET,       /* the run's alignments of I and H, or its blocks, become `multiple` */
-    CS_STEP_GUARD,     /* the next step only under these facts */
-    CS_STEP_REPLACE,   /* the parameter := value: replace_parameter */
-    CS_STEP_REGISTER,  /* a new parameter of the value under this name, whatever stands there: register_parameter */
-    CS_STEP_RENAME,    /* the parameter `from` under this name too, the same object: move_parameter */
-    CS_STEP_RETIRE,    /* no kernel reads the parameter any more; it stays registered, with its data */
-    CS_STEP_EMPTY,     /* the same, with its storage freed */
-    CS_STEP_WRAP,      /* an object at path shows the parameter's storage to kernels */
-    CS_STEP_CONFIG,    /* the quant config, or the experts object, holds the parameter at path */
-    CS_STEP_HOLD,      /* it owns the value at path: a tensor that is no parameter */
-    CS_STEP_CONSTANT,  /* the experts object owns an f32[E] tensor of `value` at path */
-    CS_STEP_DERIVE,    /* some object owns a copy of the value at path */
-    CS_STEP_EXTENT,    /* value := an i64[E] tensor of the extent in `text` */
-    CS_STEP_REQUIRE,   /* upstream refuses the layer unless these facts hold: why is in `text` */
+    CS_STEP_CALL,       /* the steps of another table */
+    CS_STEP_SET,        /* the run's alignments of I and H, or its blocks, become `multiple` */
+    CS_STEP_GUARD,      /* the next step only under these facts */
+    CS_STEP_REPLACE,    /* the parameter := value: replace_parameter */
+    CS_STEP_REGISTER,   /* a new parameter of the value under this name, whatever stands there: register_parameter */
+    CS_STEP_RENAME,     /* the parameter `from` under this name too, the same object: move_parameter */
+    CS_STEP_RETIRE,     /* no kernel reads the parameter any more; it stays registered, with its data */
+    CS_STEP_EMPTY,      /* the same, with its storage freed */
+    CS_STEP_WRAP,       /* an object at path shows the parameter's storage to kernels */
+    CS_STEP_CONFIG,     /* the quant config, or the experts object, holds the parameter at path */
+    CS_STEP_HOLD,       /* it owns the value at path: a tensor that is no parameter */
+    CS_STEP_CONSTANT,   /* the experts object owns an f32[E] tensor of `value` at path */
+    CS_STEP_DERIVE,     /* some object owns a copy of the value at path */
+    CS_STEP_EXTENT,     /* value := an i64[E] tensor of the extent in `text` */
+    CS_STEP_REQUIRE,    /* upstream refuses the layer unless these facts hold: why is in `text` */
 };
 
 enum { CS_CHAIN = 4 };

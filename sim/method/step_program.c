@@ -123,8 +123,9 @@ enum cs_status cs_step_all_reduce(struct cs_post_load *run, const struct cs_step
     struct cs_view value;
     CS_TRY(cs_steps_value(run, step->param, &value));
     CS_TRY(cs_all_reduce_max(run->module, step->param, &value));
-    cs_log_note(run->module->rank->log,
-                &(struct cs_log_entry){
-                    .kind = CS_LOG_CONVERT, .who = "the largest over all ranks", .what = step->param, .destination = value});
+    cs_log_note(run->module->rank->log, &(struct cs_log_entry){.kind = CS_LOG_CONVERT,
+                                                               .who = "the largest over all ranks",
+                                                               .what = step->param,
+                                                               .destination = value});
     return CS_OK;
 }

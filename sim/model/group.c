@@ -94,7 +94,8 @@ enum cs_status cs_group_run(size_t n, cs_rank_body *body, void *context, bool *i
     pthread_mutex_init(&group.mutex, NULL);
     pthread_cond_init(&group.turns, NULL);
     for (size_t i = 0; i < n; i++) group.members[i] = (struct member){.group = &group, .index = i};
-    while (n_threads < n && !pthread_create(&group.members[n_threads].thread, NULL, run_member, &group.members[n_threads]))
+    while (n_threads < n &&
+           !pthread_create(&group.members[n_threads].thread, NULL, run_member, &group.members[n_threads]))
         n_threads++;
     if (n_threads < n) {
         cs_fail(CS_NO_MEMORY, "no threads for %zu ranks that run together, only %zu", n, n_threads);

@@ -265,7 +265,7 @@ struct cs_rank {
     size_t buffered_bytes, buffered_peak; /* of checkpoint tensors that buffered loader calls hold, now and at most */
     bool replays_records;                 /* a loader-less load fills by the records of the load before (R4.11) */
     struct cs_plan_cache *plans;
-    struct cs_group *group;               /* the ranks that run together with this one, or NULL: it runs alone */
+    struct cs_group *group; /* the ranks that run together with this one, or NULL: it runs alone */
     size_t n_modules;
     struct cs_module *modules;
 };

@@ -363,10 +363,11 @@ static enum cs_status check_sizes(const struct cs_scenario *scenario) {
     struct cs_session session = {.config = {.scenario = scenario, .only_rank = -1}};
     enum cs_status status = resolve_sizes(&session, scenario);
     cs_arena_release(&session.arena);
-    CS_REQUIRE(status != CS_OK || !scenario->has_only_rank || !session.ranks_meet, CS_BAD_SCRIPT,
-               "%s:%d: rank: %d: %s takes the largest values over all ranks in post-load, so none of them can run alone: "
-               "leave out rank",
-               scenario->file, scenario->line, scenario->only_rank, cs_scenario_backend(scenario)->method);
+    CS_REQUIRE(
+        status != CS_OK || !scenario->has_only_rank || !session.ranks_meet, CS_BAD_SCRIPT,
+        "%s:%d: rank: %d: %s takes the largest values over all ranks in post-load, so none of them can run alone: "
+        "leave out rank",
+        scenario->file, scenario->line, scenario->only_rank, cs_scenario_backend(scenario)->method);
     CS_REQUIRE(status == CS_OK, status == CS_NO_MEMORY ? status : CS_BAD_SCRIPT, "%s:%d: model: %s", scenario->file,
                scenario->line, cs_error_text());
     return CS_OK;

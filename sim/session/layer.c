@@ -154,6 +154,21 @@ static enum cs_status check_numbers(const struct cs_scenario *scenario) {
     return check_number(scenario, "block", layer->block[0], blocks);
 }
 
+/* Experts that may move to other ranks, as upstream refuses them: fused_moe/layer.py, routed_experts.py. */
+static enum cs_status check_balance(const struct cs_scenario *scenario) {
+    const struct cs_method *method = cs_scenario_method(scenario);
+    int64_t n = scenario->model.experts + scenario->layer.redundant;
+    CS_REQUIRE(!method->lacks_eplb, CS_BAD_SCRIPT,
+               "%s:%d: experts.redundant: upstream refuses load balancing of %s (EPLB is not supported): leave it out",
+               scenario->file, scenario->line, method->name);
+    CS_REQUIRE(n % scenario->ep == 0, CS_BAD_SCRIPT,
+               "%s:%d: experts.redundant: %" PRId64
+               " experts with the copies, on ep %d ranks: load balancing needs the "
+               "same number on each, as upstream says",
+               scenario->file, scenario->line, n, scenario->ep);
+    return CS_OK;
+}
+
 static enum cs_status check_placement(const struct cs_scenario *scenario) {
     const struct cs_layer_settings *layer = &scenario->layer;
     CS_REQUIRE(scenario->ep > 1 || (!layer->redundant && !layer->is_round_robin), CS_BAD_SCRIPT,
@@ -162,7 +177,7 @@ static enum cs_status check_placement(const struct cs_scenario *scenario) {
     CS_REQUIRE(layer->redundant <= scenario->model.experts, CS_BAD_SCRIPT,
                "%s:%d: experts.redundant: %" PRId64 ", but the model has %" PRId64 " experts to copy", scenario->file,
                scenario->line, layer->redundant, scenario->model.experts);
-    return CS_OK;
+    return layer->redundant ? check_balance(scenario) : CS_OK;
 }
 
 enum cs_status cs_session_check_layer(const struct cs_scenario *scenario) {

@@ -21,7 +21,7 @@ bool cs_count_is_channel(enum cs_count count) {
     case CS_COUNT_fill_bytes:
     case CS_COUNT_fill_skipped:
     case CS_COUNT_warnings:
-    case CS_COUNT_changed:       /* laws: only a plan knows where they hold */
+    case CS_COUNT_changed: /* laws: only a plan knows where they hold */
     case CS_COUNT_padding_leaks:
         return false;
     default:
@@ -54,7 +54,8 @@ static enum cs_status open_rank(struct cs_session *session, int index) {
 }
 
 static enum cs_status open_ranks(struct cs_session *session) {
-    session->log = (struct cs_log){.is_tracing = session->config.is_tracing, .probes = session->config.probes, .arena = &session->live};
+    session->log = (struct cs_log){
+        .is_tracing = session->config.is_tracing, .probes = session->config.probes, .arena = &session->live};
     session->ranks = CS_NEW_ARRAY(&session->live, struct cs_rank, session->model.n_ranks);
     CS_REQUIRE(session->ranks, CS_NO_MEMORY, "out of memory for %zu ranks", session->model.n_ranks);
     for (size_t r = 0; r < session->model.n_ranks; r++) {
@@ -269,13 +270,14 @@ bool cs_session_asks(const struct cs_session *session, size_t rank) {
 
 static struct flow flow_of(struct cs_session *session, const struct cs_op *op, struct cs_arrivals *arrivals,
                            struct cs_arena *scratch, struct cs_rank *rank) {
-    return (struct flow){.session = session,
-                         .op = op,
-                         .driver = cs_driver_by_name(op->driver),
-                         .rank = rank,
-                         .arrivals = arrivals,
-                         .walks_names = cs_session_walks_names(session, op),
-                         .transport = {.session = session, .op = op, .rank = rank, .arrivals = arrivals, .arena = scratch}};
+    return (struct flow){
+        .session = session,
+        .op = op,
+        .driver = cs_driver_by_name(op->driver),
+        .rank = rank,
+        .arrivals = arrivals,
+        .walks_names = cs_session_walks_names(session, op),
+        .transport = {.session = session, .op = op, .rank = rank, .arrivals = arrivals, .arena = scratch}};
 }
 
 /* One after the other; when one trips, those after it have not begun. */

@@ -14,8 +14,8 @@ return function(o)
     direct = { params_differ = 0, params_moved = 0, side_extra = 0, side_moved = (o.owned or 0) * n, side_differ = 0, alias_differ = 0 },
   }
   return cs.scenario {
-    name = "backends." .. o.method .. "." .. o.backend,
-    tags = { "backends" },
+    name = o.name or "backends." .. o.method .. "." .. o.backend,
+    tags = o.tags or { "backends" },
     model = models.gpt_oss_20b { layers = layers, experts = 2, hidden = o.hidden or 256, intermediate = o.intermediate or 256 },
     method = o.method, backend = o.backend, loader = o.loader, experts = o.experts, quantization = o.quantization, tp = tp,
     policies = o.policies or { "none", "record_and_fill" },
