@@ -14,6 +14,7 @@
 
 #include "sim/report/report.h"
 #include "sim/script/script.h"
+#include "tests/support_script.h"
 #include "tests/support_session.h"
 
 /* ---- memory that runs out ---- */
@@ -112,6 +113,7 @@ struct work {
     enum cs_status (*run)(const struct work *work, struct cs_arena *arena, char *result);
     const struct cs_scenario *scenario;
     const char *policy, *device, *path;
+    bool is_recorded; /* the digests of its states are kept */
 };
 enum { RESULT = 1024 };
 
@@ -163,9 +165,15 @@ static void every_request_may_fail(const struct work *work) {
 
 static enum cs_status audit(const struct work *work, struct cs_arena *arena, char *result) {
     struct cs_verdict verdict;
-    const struct cs_audit_options options = {.device = cs_device_by_name(work->device ? work->device : "ref"), .policy = work->policy, .seed = 1};
+    struct cs_recording all = {.arena = arena}, cold = {.arena = arena};
+    const struct cs_audit_options options = {.device = cs_device_by_name(work->device ? work->device : "ref"),
+                                             .policy = work->policy,
+                                             .seed = 1,
+                                             .recording = work->is_recorded ? &all : NULL,
+                                             .recording_cold = work->is_recorded ? &cold : NULL};
     CS_TRY(cs_audit_scenario(work->scenario, &options, arena, &verdict));
     int length = snprintf(result, RESULT, "%s %s %d", cs_verdict_status_name(verdict.status), verdict.reason ? verdict.reason : "-", verdict.first.exists);
+    for (size_t i = 0; i < all.n; i++) length += snprintf(result + length, (size_t)(RESULT - length), " %04" PRIx64, all.digests[i] & 0xFFFF);
     for (size_t i = 0; i < CS_N_COUNTS; i++) length += snprintf(result + length, (size_t)(RESULT - length), " %" PRId64, verdict.count[i]);
     return CS_OK;
 }
@@ -259,6 +267,36 @@ static void audits_with_undetermined_cold_starts(void **state) {
     every_request_may_fail(&(struct work){audit, &scenario, .policy = "none"});
 }
 
+/* What scripts alone ask for: laws, declared differences, values of captured graphs, digests that are kept. Models are as small as can be. */
+#define SMALL "local models = require 'models.qwen3' return cs.scenario { name = 'small', checkpoints = { A = cs.synthetic(), B = cs.perturbed 'A' }, model = models.qwen3_30b_a3b { layers = 1, experts = 1, "
+#define START "run = function(s) s:cold_start 'A' "
+static const struct {
+    const char *text, *policy;
+    bool is_recorded;
+} small_scripts[] = {
+    {SMALL "hidden = 224, intermediate = 64 }, method = 'online_fp8_tensor', backend = 'triton', all2all = 'deepep_ht', " START
+           "s:expect { params_differ = 0, padding_leaks = 2 } s:expect { params_differ = 0, padding_leaks = 3 } end }",
+     "record_and_fill", false},
+    {SMALL "hidden = 224, intermediate = 64 }, method = 'unquantized', backend = 'triton', all2all = 'deepep_ht', " START
+           "s:expect(cs.undetermined()) s:reload { driver = 'layerwise', checkpoint = 'B' } s:expect(cs.undetermined()) end }",
+     "none", true},
+    {"return cs.scenario { name = 'toy', model = cs.toy { params = { { name = 'p', shape = { 4, 4 }, dtype = 'f32', created = 'zeros' } }, loads = { "
+     "A = { { param = 'p', at = { 0, 0 }, shape = { 2, 4 }, value = 1 } }, B = { { param = 'p', at = { 0, 0 }, shape = { 2, 4 }, value = 2 } } } }, "
+     "differs = { { tensor = 'toy.p', region = { at = { 3, 0 }, shape = { 1, 3 } }, reason = 'vocabulary padding' } }, " START
+     "s:reload { driver = 'layerwise', checkpoint = 'B' } s:expect(cs.equal()) end }",
+     "none", true},
+};
+
+static void audits_of_scripts(void **state) {
+    (void)state;
+    for (size_t i = 0; i < CS_COUNT(small_scripts); i++) {
+        struct cs_arena arena = {0};
+        struct cs_scenario scenario = script_parse_good(small_scripts[i].text, &arena);
+        every_request_may_fail(&(struct work){audit, &scenario, .policy = small_scripts[i].policy, .is_recorded = small_scripts[i].is_recorded});
+        cs_arena_release(&arena);
+    }
+}
+
 /* ---- scripts ---- */
 
 static enum cs_status load_script(const struct work *work, struct cs_arena *arena, char *result) {
@@ -282,6 +320,7 @@ int main(void) {
         cmocka_unit_test(audits_of_experts),
         cmocka_unit_test(audits_by_kernels_and_of_refused_loads),
         cmocka_unit_test(scripts),
+        cmocka_unit_test(audits_of_scripts),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, script_folder_setup, script_folder_teardown);
 }

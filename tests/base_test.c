@@ -47,6 +47,23 @@ static void growing_keeps_what_was_there(void **state) {
     cs_arena_release(&arena);
 }
 
+static void rewinding_keeps_one_chunk_which_is_zeroed_again(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    cs_arena_rewind(&arena);
+    assert_null(arena.chunks);
+    char *one = cs_arena_alloc(&arena, 8, 1);
+    for (size_t n = 1 << 10; n <= 1 << 20; n *= 2) memset(cs_arena_alloc(&arena, n, 1), 0xFF, n); /* chunk after chunk */
+    assert_non_null(one);
+    const struct cs_arena_chunk *largest = arena.chunks;
+    cs_arena_rewind(&arena);
+    assert_ptr_equal(arena.chunks, largest);
+    const char *again = cs_arena_alloc(&arena, 1 << 20, 1);
+    assert_ptr_equal(arena.chunks, largest); /* it is large enough */
+    for (int i = 0; i < 1 << 20; i++) assert_int_equal(again[i], 0);
+    cs_arena_release(&arena);
+}
+
 /* Published test vectors of FNV-1a (Noll): "" and "foobar". */
 static void fnv1a_matches_the_published_vectors(void **state) {
     (void)state;
@@ -233,8 +250,19 @@ static void what_cannot_be_written_is_known_before(void **state) {
     assert_non_null(strstr(cs_error_text(), "Is a directory"));
     assert_int_equal(cs_write_check(path_in(*state, "none/a.txt")), CS_INTERNAL);
     assert_non_null(strstr(cs_error_text(), "No such file or directory"));
+    assert_int_equal(cs_write_check(""), CS_INTERNAL);
+    assert_non_null(strstr(cs_error_text(), "\"\": No such file or directory"));
+    assert_int_equal(cs_write_text(*state, "into a folder"), CS_INTERNAL);
+    assert_non_null(strstr(cs_error_text(), "Is a directory"));
+    assert_int_equal(cs_write_text("/dev/full", "where nothing has room"), CS_INTERNAL);
+    assert_non_null(strstr(cs_error_text(), "\"/dev/full\": No space left on device"));
     if (!drop_root()) return;
-    enum cs_status status = cs_write_check("/coldstart.txt");
+    enum cs_status status = cs_write_check("/etc/passwd"); /* there, and not ours to write */
+    regain_root();
+    assert_int_equal(status, CS_INTERNAL);
+    assert_non_null(strstr(cs_error_text(), "\"/etc/passwd\": Permission denied"));
+    if (!drop_root()) return;
+    status = cs_write_check("/coldstart.txt");
     regain_root();
     assert_int_equal(status, CS_INTERNAL);
     assert_non_null(strstr(cs_error_text(), "\"/coldstart.txt\": Permission denied"));
@@ -245,6 +273,7 @@ int main(void) {
         cmocka_unit_test(a_failure_keeps_its_message),
         cmocka_unit_test(the_arena_zeroes_aligns_and_refuses_overflow),
         cmocka_unit_test(growing_keeps_what_was_there),
+        cmocka_unit_test(rewinding_keeps_one_chunk_which_is_zeroed_again),
         cmocka_unit_test(fnv1a_matches_the_published_vectors),
         cmocka_unit_test(streams_differ_by_name_index_and_seed),
         cmocka_unit_test(patterns_match_like_a_shell),
