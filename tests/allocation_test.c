@@ -4,16 +4,20 @@
  * The linker puts the functions below in the place of the engine's requests (tests/CMakeLists.txt). An arena's requests count too,
  * although most of them are served from a chunk that it already has. */
 #include <setjmp.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include <omp.h>
 
+#include "sim/cli/cli.h"
 #include "sim/report/report.h"
 #include "sim/script/script.h"
+#include "tests/support_cli.h"
 #include "tests/support_script.h"
 #include "tests/support_session.h"
 
@@ -112,7 +116,7 @@ char *__wrap_cs_arena_format(struct cs_arena *arena, const char *format, ...) {
 struct work {
     enum cs_status (*run)(const struct work *work, struct cs_arena *arena, char *result);
     const struct cs_scenario *scenario;
-    const char *policy, *device, *path;
+    const char *policy, *device, *path, *line;
     bool is_recorded; /* the digests of its states are kept */
 };
 enum { RESULT = 1024 };
@@ -148,7 +152,7 @@ static void every_request_may_fail(const struct work *work) {
     cs_arena_release(&arena);
     assert_ok(run_with(work, 0, enough));
     size_t n = memory.n, n_refused = 0;
-    assert_true(n > 10 && n < MOST_REQUESTS);
+    if (n == 0 || n >= MOST_REQUESTS) fail_msg("%zu requests", n);
     for (size_t i = 0; i < n; i++) {
         if (!is_worth_it(i, n)) continue;
         enum cs_status status = run_with(work, i + 1, found);
@@ -312,6 +316,97 @@ static void scripts(void **state) {
     for (size_t i = 0; i < CS_COUNT(paths); i++) every_request_may_fail(&(struct work){load_script, .path = paths[i]});
 }
 
+/* ---- verbs ---- */
+
+/* Both streams go to files. */
+struct streams {
+    int out, err;
+};
+
+static struct streams turn_away(void) {
+    fflush(stdout), fflush(stderr);
+    struct streams kept = {dup(1), dup(2)};
+    int out = open("out.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666), err = open("err.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    assert_true(kept.out >= 0 && kept.err >= 0 && out >= 0 && err >= 0);
+    dup2(out, 1), dup2(err, 2);
+    close(out), close(err);
+    return kept;
+}
+
+static void turn_back(struct streams kept) {
+    fflush(stdout), fflush(stderr);
+    dup2(kept.out, 1), dup2(kept.err, 2);
+    close(kept.out), close(kept.err);
+}
+
+/* Without what a clock says. */
+static uint64_t hash_of(const char *path) {
+    static char text[1 << 20];
+    FILE *file = fopen(path, "r");
+    if (!file) return 0;
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[size] = 0;
+    for (char *at = text; (at = strstr(at, "seconds\":"));) {
+        at += strlen("seconds\":");
+        memset(at, '#', strcspn(at, ",}\n"));
+    }
+    size = strlen(text);
+    for (size_t i = size; i-- > 1;) /* numbers have any number of digits */
+        if (text[i] == '#' && text[i - 1] == '#') memmove(text + i, text + i + 1, size - i), size--;
+    return cs_fnv1a64(CS_FNV1A64_START, text, size);
+}
+
+/* `result`: exit status, and a hash of what it said and wrote. Exit status 3 wants a word of memory. */
+static enum cs_status verb(const struct work *work, struct cs_arena *arena, char *result) {
+    (void)arena;
+    char words[512], *argv[32], *rest = NULL;
+    int argc = 0;
+    snprintf(words, sizeof words, "%s", work->line);
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) argv[argc++] = word;
+    argv[argc] = NULL;
+    const struct cs_verb *found;
+    assert_ok(cs_verb_find(argv[0], &found));
+    remove("written.json"), remove("written.txt");
+    struct streams kept = turn_away();
+    int code = found->run(argc, argv);
+    turn_back(kept);
+    snprintf(result, RESULT, "%d %" PRIx64 " %" PRIx64 " %" PRIx64, code, hash_of("out.txt"), hash_of("written.json"), hash_of("written.txt"));
+    if (code != CS_EXIT_INTERNAL) return CS_OK;
+    static char text[4096];
+    FILE *file = fopen("err.txt", "r");
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    if (!strstr(text, "memory")) return cs_fail(CS_INTERNAL, "\"%s\" ends with 3 and says \"%s\"", work->line, text);
+    return cs_fail(CS_NO_MEMORY, "%s", text);
+}
+
+static void verbs(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "list drivers",
+        "list models",
+        "list support",
+        "help cs.reload",
+        "help run",
+        "check toy.lua",
+        "run toy.lua --policy none --device ref --json written.json --junit written.txt --jobs 1 --color never",
+        "run toy.lua --device emu --coverage written.json --jobs 1",
+        "run model.lua --checkpoint A=checkpoint --jobs 1",
+        "coverage --hit method=gpt_oss_mxfp4,driver=direct,before=cold,policy=none,sharding=tp1,arrival=in_order,backend=emulation --lua",
+        "coverage seen.json --html written.txt --json written.json",
+        "make-checkpoint model.lua A made --max-shard-size 1KiB",
+        "bench -k memcpy --size 4KiB --threads 1",
+        "mutants toy.lua --mutant block_loader_fills --json written.json --html written.txt",
+    };
+    write_toy("toy.lua", "toy", "\"a\", \"b\"", "cs.equal()");
+    write_model("model.lua");
+    coldstart("make-checkpoint model.lua A checkpoint");
+    assert_int_equal(outcome.status, 0);
+    coldstart("run toy.lua --coverage seen.json");
+    for (size_t i = 0; i < CS_COUNT(lines); i++) every_request_may_fail(&(struct work){verb, .line = lines[i]});
+}
+
 int main(void) {
     omp_set_num_threads(1); /* the count of requests is not for threads */
     const struct CMUnitTest tests[] = {
@@ -321,6 +416,7 @@ int main(void) {
         cmocka_unit_test(audits_by_kernels_and_of_refused_loads),
         cmocka_unit_test(scripts),
         cmocka_unit_test(audits_of_scripts),
+        cmocka_unit_test(verbs),
     };
     return cmocka_run_group_tests(tests, script_folder_setup, script_folder_teardown);
 }

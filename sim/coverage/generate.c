@@ -97,7 +97,7 @@ static const char *after(const struct cs_coverage_model *model, const struct cs_
 static char *scenario_lua(const struct cs_coverage_model *model, const struct cs_way *path, const char *comment,
                           const char *name, const char *operations, struct cs_arena *arena) {
     int width = width_of(cs_path_name(model, path, CS_PATH_backend));
-    if (!comment || !operations) return NULL;
+    if (!comment || arena->has_failed) return NULL; /* or some operations would be missing */
     return cs_arena_format(
         arena,
         "-- %s.\n"

@@ -1,6 +1,5 @@
 /* The page: coverage/page.html, with what it shows as JSON in the place of one line. */
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "coverage/model.h"
@@ -64,12 +63,14 @@ static json_t *hits_of(const struct cs_coverage *coverage, const struct cs_cross
     return hits;
 }
 
-/* A letter for each cell: v valid, i ignored, x illegal; and the reason of those that are not valid. */
+/* A letter for each cell: v valid, i ignored, x illegal; and the reason of those that are not valid. NULL: no memory.
+ */
 static json_t *cross_json(const struct cs_coverage *coverage, const struct cs_cross *cross, json_t *reasons,
-                          const struct examples *examples) {
-    char *states = calloc(cross->n_cells + 1, 1);
+                          const struct examples *examples, struct cs_arena *arena) {
+    char *states = CS_NEW_ARRAY(arena, char, cross->n_cells + 1);
+    if (!states) return NULL;
     json_t *why = json_array();
-    for (size_t i = 0; states && i < cross->n_cells; i++) {
+    for (size_t i = 0; i < cross->n_cells; i++) {
         struct cs_way cell;
         const char *reason;
         cs_cross_cell(coverage->model, cross, i, &cell);
@@ -81,10 +82,8 @@ static json_t *cross_json(const struct cs_coverage *coverage, const struct cs_cr
         if (reason && r == json_array_size(reasons)) json_array_append_new(reasons, json_string(reason));
         json_array_append_new(why, json_integer(reason ? (json_int_t)r : -1));
     }
-    json_t *object = json_pack("{s:i, s:i, s:s, s:o, s:o}", "a", (int)cross->axis[0], "b", (int)cross->axis[1], "state",
-                               states ? states : "", "why", why, "hits", hits_of(coverage, cross, examples));
-    free(states);
-    return object;
+    return json_pack("{s:i, s:i, s:s, s:o, s:o}", "a", (int)cross->axis[0], "b", (int)cross->axis[1], "state", states,
+                     "why", why, "hits", hits_of(coverage, cross, examples));
 }
 
 /* ---- the rest ---- */
@@ -158,7 +157,8 @@ static enum cs_status crosses_json(const struct cs_coverage *coverage, json_t *r
     if (status == CS_OK) status = name_scenarios(coverage, &arena, &examples);
     json_t *crosses = json_array(), *reasons = json_array();
     for (size_t c = 0; status == CS_OK && c < pairs.n_crosses; c++)
-        json_array_append_new(crosses, cross_json(coverage, &pairs.crosses[c], reasons, &examples));
+        json_array_append_new(crosses, cross_json(coverage, &pairs.crosses[c], reasons, &examples, &arena));
+    status = cs_arena_checked(&arena, status);
     json_object_set_new(root, "axes", axes_json(coverage->model));
     json_object_set_new(root, "crosses", crosses);
     json_object_set_new(root, "reasons", reasons);
