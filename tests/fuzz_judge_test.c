@@ -99,6 +99,49 @@ static void a_retry_of_a_stopped_load_is_judged(void **state) {
     cs_arena_release(&arena);
 }
 
+/* Two ranks, one block of 128: rank 1 has scales of padding alone, created as 1. A server built on meta has recorded the
+ * value 0 (R2.2, a limitation of the release): nothing is expected of it. Without the limitation, everything is. */
+static void a_model_built_on_meta_is_judged_where_it_knows_its_padding_values(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    static const char *const engines[] = {"released", "repaired"};
+    for (size_t i = 0; i < CS_COUNT(engines); i++) {
+        char text[CS_PLAN_TEXT];
+        struct cs_fuzz_result result;
+        const struct cs_judge_options mutant = {.defects = CS_DEFECT_BIT(CS_DEFECT_META_RECORDS_ZERO)};
+        snprintf(text, sizeof text,
+                 "seed=1 backend=quark_fp8_block/marlin loader=per_expert_quark_fp8_block ranks=tp2 layers=1 experts=1 "
+                 "hidden=64 intermediate=64 beside=nothing rounding=released allocator=random policy=record_and_fill "
+                 "device=ref start=meta_build arrival=file engine=%s steps=A,layerwise:B", engines[i]);
+        struct cs_fuzz_plan plan = plan_of(text);
+        result = judge(&plan, &arena);
+        if (result.outcome != CS_FUZZ_PASSED) fail_msg("%s: %s", engines[i], result.reason);
+        assert_ok(cs_fuzz_judge(&plan, &mutant, &arena, &result));
+        assert_int_equal(result.outcome, i ? CS_FUZZ_FAILED : CS_FUZZ_PASSED);
+        if (i) assert_says(result.fingerprint.text, "params_differ padding w13_weight_scale");
+    }
+    cs_arena_release(&arena);
+}
+
+/* Scales and zero points of a size of 64 in groups of 128 have 64 / 128 = 0 rows. Sent last, they come when the weights
+ * have filled the count: nothing of them is lost, and nothing of the layer is in excess. */
+static void tensors_without_elements_are_not_lost(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    static const char *const sizes[] = {"64", "128"};
+    for (size_t i = 0; i < 4; i++) {
+        char text[CS_PLAN_TEXT];
+        snprintf(text, sizeof text,
+                 "seed=1 backend=gptq/marlin loader=per_expert_gptq ranks=tp1 layers=1 experts=1 hidden=%s intermediate=%s "
+                 "beside=nothing rounding=released allocator=random policy=record_and_fill device=ref start=cold_start "
+                 "arrival=file engine=repaired steps=A,layerwise.reversed:B", sizes[i / 2], sizes[i % 2]);
+        struct cs_fuzz_plan plan = plan_of(text);
+        struct cs_fuzz_result result = judge(&plan, &arena);
+        if (result.outcome != CS_FUZZ_PASSED) fail_msg("%s: %s", text, result.reason);
+    }
+    cs_arena_release(&arena);
+}
+
 /* Level 2 keeps what is registered. A stopped layerwise load has buffers on meta, and those of the kernel aside. */
 static void nothing_is_expected_of_a_server_that_slept_in_a_stopped_load(void **state) {
     (void)state;
@@ -196,6 +239,8 @@ int main(void) {
         cmocka_unit_test(records_of_a_raw_load_do_not_reach_the_next),
         cmocka_unit_test(a_load_of_nothing_changes_nothing_whatever_was_held),
         cmocka_unit_test(a_retry_of_a_stopped_load_is_judged),
+        cmocka_unit_test(a_model_built_on_meta_is_judged_where_it_knows_its_padding_values),
+        cmocka_unit_test(tensors_without_elements_are_not_lost),
         cmocka_unit_test(nothing_is_expected_of_a_server_that_slept_in_a_stopped_load),
         cmocka_unit_test(what_follows_a_refused_step_is_judged),
         cmocka_unit_test(the_arrival_axis_reaches_the_start_and_plain_loads),

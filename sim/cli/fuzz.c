@@ -6,12 +6,13 @@
 
 #include "sim/cli/fuzz.h"
 
-enum { ROOM = 8192, CANARY_SHARE = 16, MOST_CANARIES = 256, FINGERPRINT_REASON = 200 /* bytes */ };
+enum { ROOM = 8192, CANARY_SHARE = 16, MOST_CANARIES = 256 };
 
 /* A plan that was sent and whose answer has not been taken yet. */
 struct pending {
     bool is_answered, is_canary;
     enum cs_part part;
+    uint64_t number; /* of the plan in the stream, or in the corpus */
     struct cs_fuzz_plan plan;
     struct cs_fuzz_answer answer;
 };
@@ -38,33 +39,31 @@ static void note_paths(struct cs_campaign *campaign, const struct cs_fuzz_plan *
     }
 }
 
-/* The same plan without the canary, whose answer came right before, must not fail, or nothing was found. */
-static void note_canary(struct cs_campaign *campaign, bool is_failure) {
-    if (!is_failure || campaign->has_failed_before || campaign->first_canary >= 0) return;
+/* The same plan without the canary, whose answer came right before, must not fail, or nothing was found. A crash finds
+ * nothing either: it is a fault of ours, told as any other. */
+static enum cs_status take_canary(struct cs_campaign *campaign, const struct pending *pending,
+                                  const struct cs_fuzz_answer *answer) {
+    campaign->n_canary_runs++;
+    if (!cs_answer_is_failure(answer) || campaign->has_failed_before) return CS_OK;
+    if (cs_answer_is_fault(answer)) return cs_campaign_failed(campaign, &pending->plan, campaign->canary, answer);
+    if (campaign->first_canary >= 0) return CS_OK;
     campaign->first_canary = campaign->n_canary_runs;
     campaign->canary_seconds = cs_progress_now() - campaign->start;
+    return CS_OK;
 }
 
 static enum cs_status take(struct cs_campaign *campaign, const struct pending *pending) {
-    const struct cs_fuzz_answer *answer = &pending->answer;
-    CS_REQUIRE(answer->status != CS_NO_MEMORY, CS_NO_MEMORY, "%s", answer->reason);
-    campaign->n_canary_runs += pending->is_canary;
-    campaign->n_refused += !pending->is_canary && answer->outcome == CS_FUZZ_REFUSED;
-    if (!pending->is_canary) {
-        campaign->n_done += pending->part != CS_PART_CORPUS;
-        campaign->n_of_part[pending->part]++;
-        note_paths(campaign, &pending->plan);
-        CS_TRY(cs_campaign_note_deeds(campaign, pending->part, answer));
-    }
-    bool is_failure = cs_answer_is_failure(answer);
-    if (pending->is_canary) note_canary(campaign, is_failure);
-    if (!pending->is_canary) campaign->has_failed_before = is_failure;
-    if (!is_failure || pending->is_canary) return CS_OK;
-    struct cs_fuzz_answer own = *answer;
-    if (answer->status != CS_OK)
-        snprintf(own.fingerprint, sizeof own.fingerprint, "internal %.*s",
-                 (int)cs_text_cut(own.reason, FINGERPRINT_REASON), own.reason);
-    return cs_campaign_failed(campaign, &pending->plan, &own);
+    struct cs_fuzz_answer answer = pending->answer;
+    CS_REQUIRE(answer.status != CS_NO_MEMORY, CS_NO_MEMORY, "%s", answer.reason);
+    answer.number = pending->number;
+    if (pending->is_canary) return take_canary(campaign, pending, &answer);
+    campaign->n_refused += answer.outcome == CS_FUZZ_REFUSED;
+    campaign->n_done += pending->part != CS_PART_CORPUS;
+    campaign->n_of_part[pending->part]++;
+    note_paths(campaign, &pending->plan);
+    CS_TRY(cs_campaign_note_deeds(campaign, pending->part, &answer));
+    campaign->has_failed_before = cs_answer_is_failure(&answer);
+    return campaign->has_failed_before ? cs_campaign_failed(campaign, &pending->plan, 0, &answer) : CS_OK;
 }
 
 static void show_progress(struct running *running) {
@@ -94,14 +93,15 @@ static enum cs_status take_one(struct running *running) {
 
 /* ---- questions ---- */
 
-static enum cs_status send(struct running *running, const struct cs_fuzz_plan *plan, enum cs_part part,
-                           bool is_canary) {
+static enum cs_status send(struct running *running, uint64_t number, const struct cs_fuzz_plan *plan,
+                           enum cs_part part, bool is_canary) {
     struct cs_campaign *campaign = running->campaign;
     while (!cs_workers_has_room(campaign->pool) || running->next - running->first >= ROOM) CS_TRY(take_one(running));
     struct pending *pending = &running->pending[running->next % ROOM];
     pending->is_answered = false;
     pending->is_canary = is_canary;
     pending->part = part;
+    pending->number = number;
     pending->plan = *plan;
     CS_TRY(cs_workers_send(campaign->pool, running->next, plan, is_canary ? campaign->canary : 0));
     running->next++;
@@ -129,7 +129,7 @@ static enum cs_status send_canaries(struct running *running) {
     campaign->has_failed_before = false;
     for (size_t i = campaign->shard.index; i < n && i < MOST_CANARIES && campaign->canary; i++) {
         if (campaign->first_canary >= 0) break;
-        CS_TRY(send(running, &plans[i], CS_PART_GUARANTEED, true));
+        CS_TRY(send(running, i, &plans[i], CS_PART_GUARANTEED, true));
         if (i % campaign->n_jobs == 0) CS_TRY(finish(running));
     }
     return finish(running);
@@ -149,9 +149,9 @@ static enum cs_status send_all(struct running *running) {
             note_paths(campaign, &plan);
             continue;
         }
-        CS_TRY(send(running, &plan, part, false));
+        CS_TRY(send(running, number, &plan, part, false));
         bool is_canary_due = campaign->canary && campaign->n_sent % CANARY_SHARE == 0 && part != CS_PART_ILLEGAL;
-        if (is_canary_due) CS_TRY(send(running, &plan, part, true));
+        if (is_canary_due) CS_TRY(send(running, number, &plan, part, true));
     }
 }
 
@@ -161,7 +161,7 @@ static enum cs_status replay_corpus(struct running *running) {
         struct cs_fuzz_plan *plans;
         size_t n;
         CS_TRY(cs_corpus_read(campaign->options.words[i], &campaign->arena, &plans, &n));
-        for (size_t p = 0; p < n; p++) CS_TRY(send(running, &plans[p], CS_PART_CORPUS, false));
+        for (size_t p = 0; p < n; p++) CS_TRY(send(running, p, &plans[p], CS_PART_CORPUS, false));
     }
     return finish(running);
 }
@@ -197,6 +197,7 @@ static enum cs_status run(struct cs_campaign *campaign) {
     campaign->has_path = CS_NEW_ARRAY(&campaign->arena, bool, 256 * CS_AXIS_VALUES);
     CS_REQUIRE(running.pending && campaign->has_path, CS_NO_MEMORY, "no memory for %d plans", ROOM);
     enum cs_status status = cs_workers_open(campaign->n_jobs, &campaign->judge, campaign->timeout, &campaign->pool);
+    if (status == CS_OK) status = cs_campaign_shrink_on(campaign);
     if (status == CS_OK) status = replay_corpus(&running);
     if (status == CS_OK) status = send_all(&running);
     campaign->is_finished = status == CS_OK;

@@ -21,7 +21,7 @@ enum { CS_FUZZ_LINES = 15, CS_FUZZ_LINE = 400, CS_FUZZ_MOST_JOBS = 256, CS_FUZZ_
 struct cs_fuzz_answer {
     uint64_t number, digest;
     enum cs_fuzz_outcome outcome;
-    enum cs_status status; /* CS_OK, or a fault of ours: `reason` is its message */
+    enum cs_status status; /* CS_OK, or a fault of ours: `reason` is its message, the fingerprint says so */
     bool is_crash;         /* the process did not come back: `reason` says how it ended */
     struct cs_fuzz_plan judged; /* see cs_fuzz_result */
     struct cs_fuzz_deeds deeds;
@@ -43,7 +43,11 @@ enum cs_status cs_workers_send(struct cs_workers *pool, uint64_t number, const s
                             cs_defect_set defects);
 /* Waits for an answer, of any plan. */
 enum cs_status cs_workers_take(struct cs_workers *pool, struct cs_fuzz_answer *answer);
+void cs_workers_set_timeout(struct cs_workers *pool, double timeout);
 void cs_workers_close(struct cs_workers *pool);
+
+/* Fingerprint of a plan that hangs, after whatever time. */
+#define CS_FUZZ_HANG "hang"
 
 /* ---- failures ---- */
 
@@ -55,7 +59,8 @@ struct cs_fuzz_failure {
     int64_t n_times;
     size_t n_runs; /* of shrinking */
     double seconds;
-    bool is_minimal, is_flaky, is_canary;
+    bool is_minimal, is_flaky;
+    cs_defect_set defects; /* without them it does not fail: the canary's, whose name the fingerprint begins with */
     size_t n_lines;
     const char *lines[CS_FUZZ_LINES]; /* the same in text, JSON and JUnit */
 };
@@ -106,15 +111,20 @@ struct cs_campaign {
 enum cs_status cs_campaign_settings(struct cs_campaign *campaign, int argc, char **argv);
 enum cs_status cs_fuzz_shard_find(const char *text, struct cs_fuzz_shard *shard);
 
-/* Notes a failing answer: shrinks, saves and prints it when its fingerprint is new. */
-enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan,
+/* Notes a failing answer, of a plan that was judged with these defects: shrinks, saves and prints it when its fingerprint
+ * is new. */
+enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan, cs_defect_set defects,
                                   const struct cs_fuzz_answer *answer);
+/* Goes on with failures of an earlier run whose shrinking ran out of its budget. */
+enum cs_status cs_campaign_shrink_on(struct cs_campaign *campaign);
 /* Judges one plan, with more defects, in a process beside the campaign's. */
 enum cs_status cs_campaign_ask(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan, cs_defect_set defects,
                                struct cs_fuzz_answer *answer);
 bool cs_answer_is_failure(const struct cs_fuzz_answer *answer);
-/* Makes failure->plan small, as it fails with these defects; `answer`: the failing one, then that of the small plan. */
-enum cs_status cs_campaign_shrink(struct cs_campaign *campaign, cs_defect_set defects, struct cs_fuzz_failure *failure,
+/* No verdict, but a fault of ours: a crash, a hang, an error of the engine itself. No mutant may cause one. */
+bool cs_answer_is_fault(const struct cs_fuzz_answer *answer);
+/* Makes failure->plan small, as it fails with its defects; `answer`: the failing one, then that of the small plan. */
+enum cs_status cs_campaign_shrink(struct cs_campaign *campaign, struct cs_fuzz_failure *failure,
                                   struct cs_fuzz_answer *answer);
 
 /* ---- what plans did (fuzz_deeds.c) ---- */

@@ -5,6 +5,8 @@
 #include "sim/cli/fuzz.h"
 
 enum { MOST_SHRINK_RUNS = 2000, SHRINK_SECONDS = 20, REPEATS = 2 };
+/* What hangs costs its whole timeout each time. Small plans take milliseconds: silence of this length is enough then. */
+enum { HANG_SHRINK_SECONDS = 60, SMALL_TIMEOUT = 2 };
 
 struct wanted {
     struct cs_campaign *campaign;
@@ -23,6 +25,8 @@ enum cs_status cs_campaign_ask(struct cs_campaign *campaign, const struct cs_fuz
 bool cs_answer_is_failure(const struct cs_fuzz_answer *answer) {
     return answer->outcome == CS_FUZZ_FAILED || answer->status != CS_OK;
 }
+
+bool cs_answer_is_fault(const struct cs_fuzz_answer *answer) { return answer->is_crash || answer->status != CS_OK; }
 
 static enum cs_status still_fails(void *context, const struct cs_fuzz_plan *plan, bool *fails) {
     struct wanted *wanted = context;
@@ -75,21 +79,30 @@ static void describe(struct cs_campaign *campaign, const struct cs_fuzz_answer *
 
 /* ---- the failure ---- */
 
-enum cs_status cs_campaign_shrink(struct cs_campaign *campaign, cs_defect_set defects, struct cs_fuzz_failure *failure,
-                                  struct cs_fuzz_answer *answer) {
-    struct wanted wanted = {campaign, failure->fingerprint, defects, *answer};
+static enum cs_status repeat(struct wanted *wanted, struct cs_fuzz_failure *failure) {
     for (int i = 0; i < REPEATS && !failure->is_flaky; i++) {
         bool fails;
-        CS_TRY(still_fails(&wanted, &failure->plan, &fails));
+        CS_TRY(still_fails(wanted, &failure->plan, &fails));
         failure->is_flaky = !fails;
     }
-    double start = cs_progress_now();
-    struct cs_shrink_options options = {still_fails, &wanted, MOST_SHRINK_RUNS, SHRINK_SECONDS};
+    return CS_OK;
+}
+
+enum cs_status cs_campaign_shrink(struct cs_campaign *campaign, struct cs_fuzz_failure *failure,
+                                  struct cs_fuzz_answer *answer) {
+    struct wanted wanted = {campaign, answer->fingerprint, failure->defects, *answer};
+    bool is_hang = cs_text_equal(answer->fingerprint, CS_FUZZ_HANG);
+    double start = cs_progress_now(), most_seconds = is_hang ? HANG_SHRINK_SECONDS : SHRINK_SECONDS;
+    CS_TRY(repeat(&wanted, failure));
+    struct cs_shrink_options options = {still_fails, &wanted, MOST_SHRINK_RUNS, most_seconds};
     struct cs_shrunk shrunk = {0};
+    if (is_hang && campaign->timeout > SMALL_TIMEOUT) cs_workers_set_timeout(campaign->shrinkers, SMALL_TIMEOUT);
     if (!failure->is_flaky) CS_TRY(cs_fuzz_shrink(&options, &failure->plan, &shrunk));
+    if (campaign->shrinkers) cs_workers_set_timeout(campaign->shrinkers, campaign->timeout);
+    if (is_hang && !failure->is_flaky) CS_TRY(repeat(&wanted, failure)); /* small, and as long as it must be */
     failure->is_minimal = shrunk.is_minimal;
-    failure->n_runs = shrunk.n_runs;
-    failure->seconds = cs_progress_now() - start;
+    failure->n_runs += shrunk.n_runs;
+    failure->seconds += cs_progress_now() - start;
     *answer = wanted.answer;
     return CS_OK;
 }
@@ -97,7 +110,7 @@ enum cs_status cs_campaign_shrink(struct cs_campaign *campaign, cs_defect_set de
 static enum cs_status shrink(struct cs_campaign *campaign, struct cs_fuzz_failure *failure,
                              const struct cs_fuzz_answer *first) {
     struct cs_fuzz_answer answer = *first;
-    CS_TRY(cs_campaign_shrink(campaign, 0, failure, &answer));
+    CS_TRY(cs_campaign_shrink(campaign, failure, &answer));
     if (campaign->output) failure->file = cs_arena_format(&campaign->arena, "%s/%s.lua", campaign->output, failure->name);
     describe(campaign, &answer, failure);
     return campaign->output ? cs_store_failure(campaign, failure) : CS_OK;
@@ -109,9 +122,36 @@ static struct cs_fuzz_failure *find(struct cs_campaign *campaign, const char *fi
     return NULL;
 }
 
-enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan,
+/* What only the canary's engine does must not be taken for the same fault without it. */
+static void name_finger(cs_defect_set defects, const char *fingerprint, char *name, size_t size) {
+    int canary = 0;
+    while (defects && !(defects >> canary & 1)) canary++;
+    const char *defect = cs_defect_name((enum cs_defect)canary);
+    size_t n = defects ? (size_t)snprintf(name, size, "canary %s: ", defect) : 0;
+    snprintf(name + n, size - n, "%.*s", (int)cs_text_cut(fingerprint, size - n - 1), fingerprint);
+}
+
+enum cs_status cs_campaign_shrink_on(struct cs_campaign *campaign) {
+    for (size_t i = 0; i < campaign->n_failures; i++) {
+        struct cs_fuzz_failure *failure = &campaign->failures[i];
+        struct cs_fuzz_answer answer;
+        bool is_due = !failure->is_minimal && !failure->is_flaky;
+        if (!is_due) continue;
+        CS_TRY(cs_campaign_ask(campaign, &failure->plan, failure->defects, &answer));
+        char name[sizeof failure->fingerprint];
+        name_finger(failure->defects, answer.fingerprint, name, sizeof name);
+        if (!cs_answer_is_failure(&answer) || !cs_text_equal(name, failure->fingerprint)) continue;
+        CS_TRY(shrink(campaign, failure, &answer));
+        cs_campaign_print_failure(campaign, failure);
+    }
+    return CS_OK;
+}
+
+enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_fuzz_plan *plan, cs_defect_set defects,
                                   const struct cs_fuzz_answer *answer) {
-    struct cs_fuzz_failure *known = find(campaign, answer->fingerprint);
+    char fingerprint[sizeof answer->fingerprint];
+    name_finger(defects, answer->fingerprint, fingerprint, sizeof fingerprint);
+    struct cs_fuzz_failure *known = find(campaign, fingerprint);
     if (known) {
         known->n_times++;
         return CS_OK;
@@ -122,8 +162,9 @@ enum cs_status cs_campaign_failed(struct cs_campaign *campaign, const struct cs_
     CS_REQUIRE(failure, CS_NO_MEMORY, "no memory for failure %zu", campaign->n_failures + 1);
     campaign->failures = items;
     campaign->n_failures++;
-    *failure = (struct cs_fuzz_failure){.found = *plan, .plan = *plan, .number = answer->number, .n_times = 1};
-    memcpy(failure->fingerprint, answer->fingerprint, sizeof failure->fingerprint);
+    *failure = (struct cs_fuzz_failure){
+        .found = *plan, .plan = *plan, .defects = defects, .number = answer->number, .n_times = 1};
+    memcpy(failure->fingerprint, fingerprint, sizeof failure->fingerprint);
     failure->name = cs_arena_format(
         &campaign->arena, "fuzz.f%016" PRIx64,
         cs_fnv1a64(CS_FNV1A64_START, failure->fingerprint, strlen(failure->fingerprint)));

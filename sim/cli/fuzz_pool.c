@@ -79,6 +79,18 @@ static void copy_text(char *to, size_t size, const char *from) {
     cs_text_make_valid(to);
 }
 
+/* The message without its numbers, which change when a plan is made small. */
+static void print_fault_finger(char *finger, size_t size, const char *message) {
+    size_t n = (size_t)snprintf(finger, size, "internal ");
+    for (bool was_digit = false; *message && n + 1 < size; message++) {
+        bool is_digit = *message >= '0' && *message <= '9';
+        if (!is_digit || !was_digit) finger[n++] = is_digit ? '#' : *message;
+        was_digit = is_digit;
+    }
+    finger[n] = 0;
+    cs_text_make_valid(finger); /* cut perhaps inside a character */
+}
+
 static void judge(const struct question *question, const struct cs_judge_options *options,
                   struct cs_fuzz_answer *answer) {
     struct cs_arena arena = {0};
@@ -90,6 +102,7 @@ static void judge(const struct question *question, const struct cs_judge_options
     answer->status = cs_fuzz_judge(&question->plan, &own, &arena, &result);
     if (answer->status != CS_OK) {
         copy_text(answer->reason, sizeof answer->reason, cs_error_text());
+        print_fault_finger(answer->fingerprint, sizeof answer->fingerprint, answer->reason);
     } else {
         answer->outcome = result.outcome;
         answer->digest = result.digest;
@@ -178,6 +191,8 @@ static struct worker *idlest(const struct cs_workers *pool) {
     return best;
 }
 
+void cs_workers_set_timeout(struct cs_workers *pool, double timeout) { pool->timeout = timeout; }
+
 bool cs_workers_has_room(const struct cs_workers *pool) { return idlest(pool)->n_waiting < AHEAD; }
 
 size_t cs_workers_n_waiting(const struct cs_workers *pool) {
@@ -222,7 +237,7 @@ static enum cs_status bury(struct cs_workers *pool, struct worker *worker, bool 
         snprintf(answer->reason, sizeof answer->reason, "crash: its process ended with exit status %d",
                  WEXITSTATUS(status));
     cs_text_make_valid(answer->reason); /* words of the system, in any locale */
-    copy_text(answer->fingerprint, sizeof answer->fingerprint, answer->reason);
+    copy_text(answer->fingerprint, sizeof answer->fingerprint, is_hanging ? CS_FUZZ_HANG : answer->reason);
     forget_oldest(worker);
     if (!worker->n_waiting) return CS_OK;
     CS_TRY(start(pool, worker));

@@ -73,7 +73,8 @@ static enum cs_status look_at(struct self_test *test, struct hunt *hunt, const s
     CS_TRY(cs_campaign_ask(test->campaign, plan, 0, &without));
     if (cs_answer_is_failure(&without)) return CS_OK;
     hunt->is_found = true;
-    hunt->failure = (struct cs_fuzz_failure){.found = *plan, .plan = *plan};
+    hunt->failure =
+        (struct cs_fuzz_failure){.found = *plan, .plan = *plan, .defects = CS_DEFECT_BIT(hunt->mutant)};
     snprintf(hunt->failure.fingerprint, sizeof hunt->failure.fingerprint, "%s", answer->fingerprint);
     return CS_OK;
 }
@@ -109,7 +110,7 @@ static enum cs_status run_hunt(struct self_test *test, struct hunt *hunt) {
     if (!hunt->is_found) return CS_OK;
     struct cs_fuzz_answer answer;
     CS_TRY(cs_campaign_ask(test->campaign, &hunt->failure.plan, CS_DEFECT_BIT(hunt->mutant), &answer));
-    return cs_campaign_shrink(test->campaign, CS_DEFECT_BIT(hunt->mutant), &hunt->failure, &answer);
+    return cs_campaign_shrink(test->campaign, &hunt->failure, &answer);
 }
 
 /* ---- what it says ---- */

@@ -23,6 +23,7 @@ enum cs_status cs_store_failure(struct cs_campaign *campaign, struct cs_fuzz_fai
     comment[n++] = cs_arena_format(arena, "plan: %s", cs_fuzz_plan_text(&failure->plan, plan));
     for (size_t i = 0; i < failure->n_lines; i++) comment[n++] = failure->lines[i];
     CS_TRY(cs_fuzz_scenario(&failure->plan, failure->name, arena, &scenario));
+    scenario.defects = cs_fuzz_defects(&failure->plan, failure->defects);
     const char *text = cs_scenario_lua(&scenario, comment, n, arena);
     CS_REQUIRE(text && failure->file, CS_NO_MEMORY, "no memory for \"%s\"", failure->name);
     return cs_write_text(failure->file, text);
@@ -101,6 +102,16 @@ static enum cs_status check_done(const struct cs_campaign *campaign) {
     return CS_OK;
 }
 
+/* The canary's, if the failure is one that needs it. */
+static cs_defect_set defects_of(const char *fingerprint) {
+    static const char mark[] = "canary ";
+    enum cs_defect defect;
+    char name[64];
+    if (strncmp(fingerprint, mark, strlen(mark)) != 0) return 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(fingerprint + strlen(mark), ":"), fingerprint + strlen(mark));
+    return cs_defect_parse(name, &defect) == CS_OK ? CS_DEFECT_BIT(defect) : 0;
+}
+
 static enum cs_status restore_failure(struct cs_campaign *campaign, const json_t *from) {
     void *items = campaign->failures;
     struct cs_fuzz_failure *failure =
@@ -113,6 +124,7 @@ static enum cs_status restore_failure(struct cs_campaign *campaign, const json_t
                "%s/campaign.json: failures[%zu].plan: %s", campaign->output, campaign->n_failures, cs_error_text());
     failure->found = failure->plan;
     snprintf(failure->fingerprint, sizeof failure->fingerprint, "%s", fingerprint);
+    failure->defects = defects_of(fingerprint);
     failure->name = cs_arena_text(&campaign->arena, name);
     failure->file = text_of(from, "file") ? cs_arena_text(&campaign->arena, text_of(from, "file")) : NULL;
     failure->number = (uint64_t)json_integer_value(json_object_get(from, "number"));

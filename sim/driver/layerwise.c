@@ -97,11 +97,13 @@ enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call
         cs_load_probe(rank->log, CS_LOAD_PROBE_call_to_live_tensor);
         return cs_load(call);
     }
-    call->is_dropped = !layer->is_loading && is_lost(layer, call);
+    bool is_gone = !layer->is_loading && is_lost(layer, call);
+    /* counts do not wait for tensors without elements, as scales are of a size below one group; they have none to lose */
+    call->is_dropped = is_gone && cs_view_numel(&call->source) > 0;
     bool is_bare = call->loader->bypasses_counter && cs_rank_has_defect(rank, CS_DEFECT_BARE_COPIES_LOST);
     if (call->loader->bypasses_counter) cs_load_probe(rank->log, CS_LOAD_PROBE_call_bypasses_counter);
     if (call->is_dropped) cs_load_probe(rank->log, CS_LOAD_PROBE_call_lost);
-    if (call->is_dropped || is_bare) return CS_OK; /* a plain copy writes to the meta tensor (found: F13) */
+    if (is_gone || is_bare) return CS_OK; /* a plain copy writes to the meta tensor (found: F13) */
     cs_load_probe(rank->log, layer->is_loading ? CS_LOAD_PROBE_call_buffered : CS_LOAD_PROBE_call_late);
     if (!layer->is_loading) return cs_load(call); /* raw, into what post-load left (found: F4) */
     bool counts_late = !cs_rank_has_defect(rank, CS_DEFECT_LATE_NOT_COUNTED);

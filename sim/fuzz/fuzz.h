@@ -133,6 +133,8 @@ uint64_t cs_fuzz_plan_key(const struct cs_fuzz_plan *plan);
  * driver does not change by its nature. */
 enum cs_status cs_fuzz_scenario(const struct cs_fuzz_plan *plan, const char *name, struct cs_arena *arena,
                                 struct cs_scenario *scenario);
+/* The engine that a plan asks for, with more defects switched on: a bit for each. */
+cs_defect_set cs_fuzz_defects(const struct cs_fuzz_plan *plan, cs_defect_set switched_on);
 /* Whether a refusal of load `load` (1: the first step) is in order: it, or one before it, may leave the server broken.
  */
 bool cs_fuzz_may_be_refused(const struct cs_fuzz_plan *plan, int load);

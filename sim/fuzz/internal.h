@@ -70,8 +70,6 @@ bool cs_rule_holds(struct cs_legal_memo *memo, const struct cs_rule *rule, const
 
 /* The plan without n steps, from `first` on. */
 struct cs_fuzz_plan cs_fuzz_without(const struct cs_fuzz_plan *plan, size_t first, size_t n);
-/* The engine that a plan asks for, with more defects switched on: a bit for each. */
-cs_defect_set cs_fuzz_defects(const struct cs_fuzz_plan *plan, cs_defect_set switched_on);
 /* The first step that a server of these shapes refuses, if that is in order; SIZE_MAX: none. A run without bytes: what
  * depends on them is not found. */
 size_t cs_fuzz_find_refused(const struct cs_fuzz_plan *plan, cs_defect_set switched_on, size_t most_bytes);

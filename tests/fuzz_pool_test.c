@@ -1,0 +1,149 @@
+/* Faults of our own in a campaign: the oracle is replaced by one that crashes, hangs or gives up on plans that the test
+ * knows, in the processes of the real verb. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/cli/cli.h"
+#include "sim/fuzz/fuzz.h"
+#include "tests/support_cli.h"
+
+enum cs_status __wrap_cs_fuzz_judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
+                                    struct cs_arena *arena, struct cs_fuzz_result *result);
+
+static struct {
+    enum { CRASH, HANG, GIVE_UP } how;
+    bool needs_canary;
+} fault;
+
+/* A direct reload somewhere, more than one expert. */
+static bool is_hurt(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options) {
+    bool has_direct = false;
+    for (size_t i = 0; i < plan->n_steps; i++)
+        has_direct |= cs_text_equal(cs_letter_driver(plan->step[i].letter)->name, "direct");
+    return has_direct && plan->axis[CS_AXIS_experts] > 0 && (options->defects || !fault.needs_canary);
+}
+
+enum cs_status __wrap_cs_fuzz_judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
+                                    struct cs_arena *arena, struct cs_fuzz_result *result) {
+    (void)arena;
+    *result = (struct cs_fuzz_result){.judged = *plan, .refused_step = -1};
+    if (plan->breakage || cs_rule_broken(NULL, plan)) result->outcome = CS_FUZZ_REFUSED;
+    if (!is_hurt(plan, options)) return CS_OK;
+    if (fault.how == CRASH) raise(SIGSEGV);
+    while (fault.how == HANG) pause();
+    return cs_fail(CS_INTERNAL, "%d steps of %d ranks were too many", plan->n_steps, 1 + plan->axis[CS_AXIS_ranks]);
+}
+
+/* The verb in a process of its own. */
+static void fuzz(const char *const *more) {
+    const char *words[32] = {"fuzz", "-t", "1", "--depth", "0", "--runs", "0", "--device", "ref", "-q", "-o", "out"};
+    int n = 12;
+    for (; *more; more++) words[n++] = *more;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (!pid) {
+        signal(SIGSEGV, SIG_DFL); /* cmocka would go on with the next test */
+        if (!freopen("said.txt", "w", stdout)) _exit(99);
+        int status = cs_verb_fuzz(n, (char **)(uintptr_t)words);
+        fflush(NULL);
+        _exit(status);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    run_program("/bin/cat", "said.txt");
+    assert_true(WIFEXITED(status));
+    outcome.status = WEXITSTATUS(status);
+}
+
+/* What every small plan must be: one direct step, two experts, and all else as simple as can be. */
+static void assert_small(const char *finger) {
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.out, finger);
+    assert_says(outcome.out, "  steps: A,direct:B\n");
+    assert_says(outcome.out, ", tp1, 1 layers, 2 experts, hidden 64, intermediate 64, beside: nothing");
+    assert_says(outcome.out, "  made small after ");
+    assert_says(outcome.out, "\n1 unique failures\n");
+    assert_null(strstr(outcome.out, "FLAKY"));
+}
+
+static void a_crash_becomes_small(void **state) {
+    (void)state;
+    fault.how = CRASH;
+    fuzz((const char *const[]){"--canary", "none", NULL});
+    assert_small("crash: its process was ended by signal 11");
+}
+
+static void a_hang_becomes_small(void **state) {
+    (void)state;
+    fault.how = HANG;
+    fuzz((const char *const[]){"--canary", "none", "--timeout", "0.1s", NULL});
+    assert_small("  hang: no answer within 0.1 s\n");
+}
+
+/* The message has numbers, which change as the plan becomes smaller. */
+static void an_internal_error_becomes_small(void **state) {
+    (void)state;
+    fault.how = GIVE_UP;
+    fuzz((const char *const[]){"--canary", "none", NULL});
+    assert_small("internal # steps of # ranks were too many");
+    assert_says(outcome.out, "  1 steps of 1 ranks were too many\n");
+}
+
+/* A canary is found by its verdict. Its crash is a fault of ours, which no mutant may cause, and finds nothing. */
+static void a_crash_of_the_canary_is_told_and_finds_nothing(void **state) {
+    (void)state;
+    fault.how = CRASH;
+    fault.needs_canary = true;
+    fuzz((const char *const[]){"--canary", "no_fill", NULL});
+    assert_small("canary no_fill: crash: its process was ended by signal 11");
+    assert_says(outcome.out, "canary no_fill: NOT found");
+    run_program("/bin/cat", "out/fuzz.*.lua");
+    assert_says(outcome.out, "defects = { \"no_fill\" }");
+}
+
+/* The state of a campaign whose budget for making failures small ended early. */
+static void shrinking_goes_on_with_the_campaign(void **state) {
+    (void)state;
+    fault.how = GIVE_UP;
+    fuzz((const char *const[]){"--canary", "none", NULL});
+    assert_small("internal # steps of # ranks were too many");
+    run_program("/bin/sed", "-i 's/\"minimal\": true/\"minimal\": false/; s/=A,direct:B/=C,layerwise.same:B,direct:D/; "
+                            "s/ranks=tp1/ranks=tp2/' out/campaign.json && rm out/fuzz.*.lua");
+    fuzz((const char *const[]){"--canary", "none", NULL});
+    assert_small("1 unique failures");
+    run_program("/bin/cat", "out/fuzz.*.lua out/campaign.json");
+    assert_says(outcome.out, "-- steps: A,direct:B\n");
+    assert_says(outcome.out, "\"minimal\": true");
+}
+
+static int begin(void **state) {
+    (void)state;
+    memset(&fault, 0, sizeof fault);
+    return enter_new_folder();
+}
+
+static int end(void **state) {
+    (void)state;
+    return leave_folder();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_crash_becomes_small, begin, end),
+        cmocka_unit_test_setup_teardown(a_hang_becomes_small, begin, end),
+        cmocka_unit_test_setup_teardown(an_internal_error_becomes_small, begin, end),
+        cmocka_unit_test_setup_teardown(a_crash_of_the_canary_is_told_and_finds_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(shrinking_goes_on_with_the_campaign, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
