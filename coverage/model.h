@@ -46,7 +46,6 @@
     X(ILLEGAL, "start arrival!=in_order",                              "a start takes every tensor in the file's order")  \
     X(ILLEGAL, "driver=direct* before=meta",                           "there is no checkpoint layout to load into")      \
     X(ILLEGAL, "driver=direct* before=waiting",                        "parameters are on the meta device")               \
-    X(ILLEGAL, "driver=raw_post_load* before=waiting",                 "post-load reads parameters that are on the meta device") \
     X(IGNORED, "no_other_form arrival=other_loader",                   "no other loader of the method has tensors that could be sent so")      \
     X(ILLEGAL, "looks_names_up arrival=unknown",                       "the model is asked for a module of that name, and has none")
 
@@ -57,6 +56,7 @@
     X("driver=raw|raw_post_load*",                "loaders write into what post-load left: shapes may not fit, and what was quantised cannot be again") \
     X("driver=direct_unprocessed",                "it only compares, and refuses what has another address or layout")  \
     X("driver=load_plan",                         "some loaders cannot be planned: padding that they narrow, numbers that they compute") \
+    X("driver=raw_post_load* before=waiting",     "post-load may read parameters that are on the meta device") \
     X("driver=kernel_format before=waiting",      "parameters have the checkpoint's shapes on the meta device, and kernel tensors do not fit") \
     X("driver=layerwise before=waiting",          "calls that waited are still counted: modules are processed before their last tensor, which then does not fit") \
     X("driver=layerwise arrival=duplicated",      "what is sent twice counts twice: modules are processed before their last tensor, which then does not fit") \

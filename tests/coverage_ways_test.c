@@ -84,6 +84,26 @@ static void what_is_not_simulated_is_no_refusal(void **state) {
     assert_int_equal(coverage.n_paths, 2);
 }
 
+/* A load that was stopped after the last tensor that a layer needs has left nothing that waits, and is no illegal way
+ * for a direct load to follow: what came of it counts. */
+static void whether_a_layer_waits_is_what_came_of_the_load(void **state) {
+    (void)state;
+    struct cs_op ops[] = {{.kind = CS_OP_COLD_START, .driver = "cold_start", .checkpoint = "A"},
+                          {.kind = CS_OP_RELOAD, .driver = "layerwise", .checkpoint = "B", .is_stopped = true, .stop_after = 2},
+                          {.kind = CS_OP_RELOAD, .driver = "direct", .checkpoint = "A"}};
+    struct cs_scenario scenario = gpt_oss_scenario();
+    scenario.n_ops = 3, scenario.ops = ops;
+    struct cs_verdict verdict = {.scenario = &scenario, .policy = "none", .device = "ref", .n_accepted = 3};
+    const struct cs_seen_path *first;
+    assert_ok(cs_coverage_note(&coverage, &scenario, &verdict));
+    assert_int_equal(coverage.paths[2].path.value[CS_PATH_before], cell_of("before=reloaded").value[CS_PATH_before]);
+    assert_int_equal(cs_coverage_faults(&coverage, &first), 0);
+    verdict.waiting = 1 << 1;
+    assert_ok(cs_coverage_note(&coverage, &scenario, &verdict));
+    assert_int_equal(coverage.paths[3].path.value[CS_PATH_before], cell_of("before=waiting").value[CS_PATH_before]);
+    assert_int_equal(cs_coverage_faults(&coverage, &first), 1);
+}
+
 /* ---- completions ---- */
 
 /* By hand: a way that shares no value with those before hits all 36 pairs and 84 triples of nine axes. */
@@ -312,7 +332,7 @@ static void every_illegal_pair_is_refused(void **state) {
     assert_true(pairs.n_illegal > 1000);
     static const char *const some[] = {
         "refused  driver=direct,before=nothing: ", "refused  driver=cold_start,before=cold: ",
-        "refused  loader=per_expert,arrival=unknown: ", "refused  driver=raw_post_load,before=waiting: ",
+        "refused  loader=per_expert,arrival=unknown: ", "refused  driver=direct,before=waiting: ",
         "refused  method=awq,backend=triton: "};
     for (size_t i = 0; i < CS_COUNT(some); i++) assert_int_equal(n_lines_with(some[i]), 1);
 }
@@ -322,6 +342,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_refusal_hits_only_where_it_is_declared),
         TEST(what_is_not_simulated_is_no_refusal),
+        TEST(whether_a_layer_waits_is_what_came_of_the_load),
         TEST(a_completion_hits_what_was_never_hit),
         TEST(completions_do_not_depend_on_anything_but_the_seed),
         TEST(orders_need_not_be_side_by_side),

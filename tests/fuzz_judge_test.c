@@ -184,6 +184,78 @@ static void the_arrival_axis_reaches_the_start_and_plain_loads(void **state) {
     cs_arena_release(&arena);
 }
 
+static uint64_t waiting_after(const char *sizes, const char *steps, struct cs_arena *arena) {
+    char text[CS_PLAN_TEXT];
+    snprintf(text, sizeof text,
+             "seed=3 backend=unquantized/triton loader=fused_3d ranks=tp1 %s hidden=64 intermediate=64 beside=nothing "
+             "rounding=released allocator=random policy=record_and_fill device=ref start=cold_start arrival=file "
+             "engine=released steps=A,%s", sizes, steps);
+    struct cs_fuzz_plan plan = plan_of(text);
+    struct cs_fuzz_result result = judge(&plan, arena);
+    if (result.outcome == CS_FUZZ_FAILED) fail_msg("%s: %s", steps, result.reason);
+    return result.deeds.waiting;
+}
+
+/* Two fused tensors are a layer: with one layer all has come before the sender is gone, with two the second waits. */
+static void a_verdict_says_after_which_loads_a_module_waited(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    assert_int_equal(waiting_after("layers=1 experts=2", "layerwise.stopped:B,direct:C", &arena), 0);
+    assert_int_equal(waiting_after("layers=2 experts=2", "layerwise.stopped:B", &arena), 1 << 1);
+    assert_int_equal(waiting_after("layers=2 experts=2", "raw:C,layerwise.stopped:B,raw:C,layerwise:D", &arena), 1 << 2 | 1 << 3);
+    cs_arena_release(&arena);
+}
+
+/* A direct load was stopped, and a layerwise one over it: parameters are on meta although their places are known. */
+static void a_direct_load_after_a_stopped_layerwise_one_is_refused(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_fuzz_plan plan = plan_of(PADDED "policy=record_and_fill steps=A,direct.stopped:B,layerwise.stopped:C,direct:D");
+    struct cs_fuzz_result result = judge(&plan, &arena);
+    assert_int_equal(result.outcome, CS_FUZZ_REFUSED);
+    assert_int_equal(result.judged.n_steps, 2); /* without the third step, which is refused in good order */
+    cs_arena_release(&arena);
+}
+
+/* Faults that a law alone sees: of the order of modules, and of padding that a fill hides. */
+static void each_law_is_the_only_one_to_see_a_fault(void **state) {
+    (void)state;
+    static const struct {
+        enum cs_defect defect;
+        const char *without, *with, *finger; /* plans that do not ask the law, and that do */
+    } rows[] = {
+        {CS_DEFECT_LAST_MODULE_ENDS,
+         "seed=2 backend=unquantized/flashinfer_trtllm loader=per_expert ranks=tp1 layers=2 experts=2 hidden=128 intermediate=128 beside=nothing "
+         "rounding=released allocator=random device=ref start=cold_start arrival=file engine=released policy=record_and_fill "
+         "steps=A,layerwise:B,layerwise.buckets:C,layerwise.same:A",
+         "seed=2 backend=unquantized/flashinfer_trtllm loader=per_expert ranks=tp1 layers=2 experts=2 hidden=128 intermediate=128 beside=nothing "
+         "rounding=released allocator=random device=ref start=cold_start arrival=modules engine=released policy=record_and_fill "
+         "steps=A,layerwise:B",
+         "params_differ"},
+        {CS_DEFECT_PADDING_NOT_CLEARED,
+         "seed=1 backend=online_fp8_block/triton loader=per_expert ranks=tp1 layers=1 experts=2 hidden=64 intermediate=96 beside=nothing "
+         "rounding=released allocator=random device=ref start=cold_start arrival=file engine=released policy=record_and_fill "
+         "steps=A,layerwise:B,direct:C",
+         "seed=3 backend=online_fp8_block/triton loader=per_expert ranks=tp1 layers=1 experts=2 hidden=64 intermediate=96 beside=nothing "
+         "rounding=released allocator=random device=ref start=cold_start arrival=file engine=released policy=record_and_fill "
+         "steps=A,layerwise:B,direct:C",
+         "padding_leaks"},
+    };
+    struct cs_arena arena = {0};
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        const struct cs_judge_options mutant = {.defects = CS_DEFECT_BIT(rows[i].defect)};
+        struct cs_fuzz_plan without = plan_of(rows[i].without), with = plan_of(rows[i].with);
+        struct cs_fuzz_result result;
+        assert_int_not_equal(judge(&with, &arena).outcome, CS_FUZZ_FAILED);
+        assert_ok(cs_fuzz_judge(&without, &mutant, &arena, &result));
+        if (result.outcome == CS_FUZZ_FAILED) fail_msg("%zu: %s", i, result.reason);
+        assert_ok(cs_fuzz_judge(&with, &mutant, &arena, &result));
+        assert_int_equal(result.outcome, CS_FUZZ_FAILED);
+        assert_says(result.fingerprint.text, rows[i].finger);
+    }
+    cs_arena_release(&arena);
+}
+
 /* Rules say that whatever the release can load, the engine without its faults loads too: asked of a sample. */
 static void sizes_that_fit_the_release_fit_without_its_faults(void **state) {
     (void)state;
@@ -244,6 +316,9 @@ int main(void) {
         cmocka_unit_test(nothing_is_expected_of_a_server_that_slept_in_a_stopped_load),
         cmocka_unit_test(what_follows_a_refused_step_is_judged),
         cmocka_unit_test(the_arrival_axis_reaches_the_start_and_plain_loads),
+        cmocka_unit_test(a_verdict_says_after_which_loads_a_module_waited),
+        cmocka_unit_test(a_direct_load_after_a_stopped_layerwise_one_is_refused),
+        cmocka_unit_test(each_law_is_the_only_one_to_see_a_fault),
         cmocka_unit_test(sizes_that_fit_the_release_fit_without_its_faults),
         cmocka_unit_test(a_canary_is_found),
         cmocka_unit_test(a_doubled_judgement_is_the_same),

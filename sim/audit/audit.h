@@ -83,6 +83,7 @@ struct cs_verdict {
     const char *warning;               /* of the padding records (R2.5), or NULL */
     int64_t not_simulated;             /* checkpoint tensors skipped by pattern, in the last load */
     int64_t n_accepted, n_refused;     /* loads of the plan that ran on the server; at most one was refused, the last */
+    uint64_t waiting;                  /* bit n: after load n (0: the start) a module waited for the rest of it */
     uint64_t probes[CS_N_LOAD_PROBES]; /* of that server */
     size_t n_ranks;
     uint64_t seen;   /* bits of enum cs_count and enum cs_seen: all that the failing expectation has against the run */

@@ -22,7 +22,8 @@ static enum cs_status note_coverage(struct cs_campaign *campaign, const struct c
                                  .policy = cs_axis_value(CS_AXIS_policy, plan->axis[CS_AXIS_policy]),
                                  .n_accepted = answer->deeds.n_accepted,
                                  .n_refused = answer->deeds.n_refused,
-                                 .is_unsupported = answer->deeds.is_unsupported};
+                                 .is_unsupported = answer->deeds.is_unsupported,
+                                 .waiting = answer->deeds.waiting};
     memcpy(verdict.probes, answer->deeds.probes, sizeof verdict.probes);
     enum cs_status status = cs_fuzz_scenario(plan, "fuzz.plan", &scratch, &scenario);
     if (status == CS_OK) status = cs_coverage_note(&campaign->coverage, &scenario, &verdict);

@@ -55,11 +55,22 @@ const char *cs_left_by(const struct cs_op *op) {
     }
 }
 
+/* The same of load `load` of a run: whether a module waits is what came of it, not what was meant. */
+static const char *was_left_by(const struct cs_op *op, const struct cs_verdict *verdict, int load) {
+    const char *left = cs_left_by(op);
+    bool is_load = op->kind == CS_OP_COLD_START || op->kind == CS_OP_RELOAD;
+    if (!verdict || !is_load || load >= 64) return left;
+    if (verdict->waiting >> load & 1) return "waiting";
+    return cs_text_equal(left, "waiting") ? "reloaded" : left; /* stopped behind the last tensor that anybody needs */
+}
+
 /* What the operations before `op` left. */
-static const char *before_of(const struct cs_scenario *scenario, size_t op) {
+static const char *before_of(const struct cs_scenario *scenario, size_t op, const struct cs_verdict *verdict) {
     const char *before = "nothing";
+    int load = 0;
     for (size_t i = 0; i < op; i++) {
-        const char *left = cs_left_by(&scenario->ops[i]);
+        const char *left = was_left_by(&scenario->ops[i], verdict, load);
+        load += scenario->ops[i].kind == CS_OP_COLD_START || scenario->ops[i].kind == CS_OP_RELOAD;
         if (left) before = left;
     }
     return before;
@@ -84,9 +95,9 @@ static bool run_of(const struct cs_coverage_model *model, const struct cs_scenar
            set_value(model, CS_PATH_policy, policy, way) && set_value(model, CS_PATH_device, device, way);
 }
 
-/* The rest of the way that operation `index` takes; false: it is no load. */
+/* The rest of the way that operation `index` takes, or took in the run of `verdict`; false: it is no load. */
 static bool load_of(const struct cs_coverage_model *model, const struct cs_scenario *scenario, size_t index,
-                    struct cs_way *way) {
+                    const struct cs_verdict *verdict, struct cs_way *way) {
     const struct cs_op *op = &scenario->ops[index];
     bool is_load = op->kind == CS_OP_COLD_START || op->kind == CS_OP_RELOAD;
     if (!is_load || op->own_loader) return false;
@@ -99,13 +110,13 @@ static bool load_of(const struct cs_coverage_model *model, const struct cs_scena
                                   : usual,
                      way) &&
            set_value(model, CS_PATH_driver, op->driver, way) &&
-           set_value(model, CS_PATH_before, before_of(scenario, index), way) &&
+           set_value(model, CS_PATH_before, before_of(scenario, index, verdict), way) &&
            set_value(model, CS_PATH_arrival, arrival_of(scenario, op, usual), way);
 }
 
 bool cs_coverage_path(const struct cs_coverage_model *model, const struct cs_scenario *scenario, size_t index,
                       const char *policy, const char *device, struct cs_way *path) {
-    return run_of(model, scenario, policy, device, path) && load_of(model, scenario, index, path);
+    return run_of(model, scenario, policy, device, path) && load_of(model, scenario, index, NULL, path);
 }
 
 /* ---- tables ---- */
@@ -220,7 +231,7 @@ enum cs_status cs_coverage_note(struct cs_coverage *coverage, const struct cs_sc
         seen.accepted = n_loads <= verdict->n_accepted;
         seen.refused = !seen.accepted;
         if (seen.refused && verdict->is_unsupported) break; /* nobody simulates it: that is no refusal */
-        if (load_of(coverage->model, scenario, i, &seen.path)) CS_TRY(cs_coverage_add(coverage, &seen));
+        if (load_of(coverage->model, scenario, i, verdict, &seen.path)) CS_TRY(cs_coverage_add(coverage, &seen));
     }
     char text[SEQUENCE_TEXT];
     sequence_of(scenario, verdict, text);

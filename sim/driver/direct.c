@@ -27,6 +27,16 @@ void cs_hosted_mark_roots(const struct cs_rank *rank) {
 
 /* ---- begin ---- */
 
+/* Also of a module that a direct load before hosted: a layerwise one may have come in between. */
+static enum cs_status refuse_meta(const struct cs_module *module) {
+    for (size_t i = 0; i < module->n_slots; i++)
+        CS_REQUIRE(module->slots[i].param->view.storage->kind != CS_STORAGE_META, CS_BAD_VALUE,
+                   "rank %d: %s.%s is on the meta device: a reload before was interrupted; finish it, or restart the "
+                   "server",
+                   module->rank->index, module->spec->name, module->slots[i].name);
+    return CS_OK;
+}
+
 /* Every parameter and buffer, under every name. */
 static enum cs_status remember(struct cs_module *module) {
     struct cs_hosted *hosted = CS_NEW(module->rank->arena, struct cs_hosted);
@@ -35,10 +45,6 @@ static enum cs_status remember(struct cs_module *module) {
     hosted->places = places;
     for (size_t i = 0; i < module->n_slots; i++) {
         const struct cs_slot *slot = &module->slots[i];
-        CS_REQUIRE(slot->param->view.storage->kind != CS_STORAGE_META, CS_BAD_VALUE,
-                   "rank %d: %s.%s is on the meta device: a reload before was interrupted; finish it, or restart the "
-                   "server",
-                   module->rank->index, module->spec->name, slot->name);
         if (slot->kind != CS_PLAIN_TENSOR)
             places[hosted->n_places++] = (struct place){slot->name, slot->param, slot->param->view};
     }
@@ -54,6 +60,7 @@ static enum cs_status begin(struct cs_rank *rank) {
     rank->allocator.phase = CS_PHASE_RELOAD;
     rank->mark_roots = cs_drivers_mark_roots;
     for (size_t m = 0; m < rank->n_modules; m++) {
+        CS_TRY(refuse_meta(&rank->modules[m]));
         if (!rank->modules[m].hosted) CS_TRY(remember(&rank->modules[m]));
         rank->modules[m].is_processed = false;
     }

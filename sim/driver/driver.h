@@ -41,5 +41,7 @@ const struct cs_driver *cs_driver_by_name(const char *name);
 
 /* Loader calls that an interrupted layerwise reload left buffered in a module. */
 size_t cs_driver_pending_calls(const struct cs_module *module);
+/* Whether some module of the rank is still on meta, and waits for the rest of a load. */
+bool cs_driver_waits(const struct cs_rank *rank);
 
 #endif

@@ -60,6 +60,12 @@ size_t cs_driver_pending_calls(const struct cs_module *module) {
     return module->layerwise && module->layerwise->is_loading ? module->layerwise->n_calls : 0;
 }
 
+bool cs_driver_waits(const struct cs_rank *rank) {
+    for (size_t m = 0; m < rank->n_modules; m++)
+        if (rank->modules[m].layerwise && rank->modules[m].layerwise->is_loading) return true;
+    return false;
+}
+
 /* ---- what buffered calls hold ---- */
 
 /* A view into memory keeps the whole of it alive; one of a combined tensor arrived as a tensor of its own. */

@@ -35,6 +35,58 @@ static enum cs_status process(struct cs_module *module) {
     return cs_layer_place(module);
 }
 
+/* ---- FINALIZE ---- */
+
+/* A module that did not get all of its tensors: what was not sent is undefined after post-load (found: F6). */
+static bool is_incomplete(const struct cs_module *module) {
+    size_t n = 0;
+    const struct cs_layerwise *layer = module->layerwise;
+    for (size_t i = 0; i < layer->n_calls; i++) {
+        bool is_first = true;
+        for (size_t j = 0; j < i && is_first; j++)
+            is_first = layer->calls[j].call.expert != layer->calls[i].call.expert ||
+                       !cs_text_equal(layer->calls[j].call.tensor, layer->calls[i].call.tensor);
+        n += is_first;
+    }
+    return (int64_t)n < module->n_wanted_calls;
+}
+
+/* What was not loaded is not touched: as released, scales of the checkpoint before stay when this one has none (found:
+ * F8). */
+static enum cs_status process_attention(struct cs_module *module) {
+    if (module->layerwise->counted == 0 && !cs_forgets_scales(module)) return cs_layer_place(module);
+    CS_TRY(cs_layer_recreate(module));
+    CS_TRY(replay(module));
+    CS_TRY(cs_process(module));
+    return cs_layer_place(module);
+}
+
+/* After all other modules. */
+enum cs_status cs_layers_finish_attention(struct cs_rank *rank) {
+    for (size_t m = 0; m < rank->n_modules; m++) {
+        struct cs_module *module = &rank->modules[m];
+        bool is_due = module->spec->is_attention && module->layerwise->is_loading;
+        if (is_due) CS_TRY(process_attention(module));
+    }
+    return CS_OK;
+}
+
+static enum cs_status finish(struct cs_rank *rank) {
+    for (size_t m = 0; m < rank->n_modules; m++) {
+        struct cs_module *module = &rank->modules[m];
+        if (!module->layerwise->is_loading || module->spec->is_attention) continue;
+        /* nothing came: old values stay */
+        bool is_untouched = module->layerwise->counted == 0 && !cs_rank_has_defect(rank, CS_DEFECT_UNTOUCHED_PROCESSED);
+        bool is_left =
+            is_untouched || (is_incomplete(module) && !cs_rank_has_defect(rank, CS_DEFECT_UNSENT_IS_UNDEFINED));
+        cs_load_probe(rank->log, is_left ? CS_LOAD_PROBE_layer_left : CS_LOAD_PROBE_layer_complete_late);
+        CS_TRY(is_left ? cs_layer_place(module) : process(module));
+    }
+    CS_TRY(cs_layers_finish_attention(rank));
+    cs_rank_sweep(rank);
+    return CS_OK;
+}
+
 /* ---- LOAD ---- */
 
 static enum cs_status buffer(struct cs_rank *rank, struct cs_layerwise *layer, const struct cs_load_call *call,
@@ -73,18 +125,11 @@ static int64_t growth(const struct cs_layerwise *layer, const struct cs_load_cal
     return is_by_call || before + counted <= most ? counted : most > before ? most - before : 0;
 }
 
-/* A module that did not get all of its tensors: what was not sent is undefined after post-load (found: F6). */
-static bool is_incomplete(const struct cs_module *module) {
-    size_t n = 0;
-    const struct cs_layerwise *layer = module->layerwise;
-    for (size_t i = 0; i < layer->n_calls; i++) {
-        bool is_first = true;
-        for (size_t j = 0; j < i && is_first; j++)
-            is_first = layer->calls[j].call.expert != layer->calls[i].call.expert ||
-                       !cs_text_equal(layer->calls[j].call.tensor, layer->calls[i].call.tensor);
-        n += is_first;
-    }
-    return (int64_t)n < module->n_wanted_calls;
+static enum cs_status process_early(struct cs_rank *rank, struct cs_module *module) {
+    cs_load_probe(rank->log, CS_LOAD_PROBE_layer_complete_early);
+    CS_TRY(process(module));
+    bool is_last = module == &rank->modules[rank->n_modules - 1];
+    return is_last && cs_rank_has_defect(rank, CS_DEFECT_LAST_MODULE_ENDS) ? finish(rank) : CS_OK;
 }
 
 enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call, const char *param) {
@@ -116,46 +161,7 @@ enum cs_status cs_layerwise_load(struct cs_rank *rank, struct cs_load_call *call
     bool waits = module->spec->is_attention || layer->counted < layer->total;
     if (waits) return CS_OK;
     layer->processed_run = call->run;
-    cs_load_probe(rank->log, CS_LOAD_PROBE_layer_complete_early);
-    return process(module);
-}
-
-/* ---- FINALIZE ---- */
-
-/* What was not loaded is not touched: as released, scales of the checkpoint before stay when this one has none (found:
- * F8). */
-static enum cs_status process_attention(struct cs_module *module) {
-    if (module->layerwise->counted == 0 && !cs_forgets_scales(module)) return cs_layer_place(module);
-    CS_TRY(cs_layer_recreate(module));
-    CS_TRY(replay(module));
-    CS_TRY(cs_process(module));
-    return cs_layer_place(module);
-}
-
-/* After all other modules. */
-enum cs_status cs_layers_finish_attention(struct cs_rank *rank) {
-    for (size_t m = 0; m < rank->n_modules; m++) {
-        struct cs_module *module = &rank->modules[m];
-        bool is_due = module->spec->is_attention && module->layerwise->is_loading;
-        if (is_due) CS_TRY(process_attention(module));
-    }
-    return CS_OK;
-}
-
-static enum cs_status finish(struct cs_rank *rank) {
-    for (size_t m = 0; m < rank->n_modules; m++) {
-        struct cs_module *module = &rank->modules[m];
-        if (!module->layerwise->is_loading || module->spec->is_attention) continue;
-        /* nothing came: old values stay */
-        bool is_untouched = module->layerwise->counted == 0 && !cs_rank_has_defect(rank, CS_DEFECT_UNTOUCHED_PROCESSED);
-        bool is_left =
-            is_untouched || (is_incomplete(module) && !cs_rank_has_defect(rank, CS_DEFECT_UNSENT_IS_UNDEFINED));
-        cs_load_probe(rank->log, is_left ? CS_LOAD_PROBE_layer_left : CS_LOAD_PROBE_layer_complete_late);
-        CS_TRY(is_left ? cs_layer_place(module) : process(module));
-    }
-    CS_TRY(cs_layers_finish_attention(rank));
-    cs_rank_sweep(rank);
-    return CS_OK;
+    return process_early(rank, module);
 }
 
 /* clang-format off */

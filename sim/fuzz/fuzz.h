@@ -255,7 +255,7 @@ struct cs_fingerprint {
 struct cs_fuzz_deeds {
     int64_t n_accepted, n_refused; /* loads */
     bool is_unsupported;
-    uint64_t probes[CS_N_LOAD_PROBES];
+    uint64_t waiting, probes[CS_N_LOAD_PROBES];
 };
 
 struct cs_fuzz_result {

@@ -144,7 +144,8 @@ static enum cs_status audit(struct judging *judging, const struct cs_device *dev
 static void note_deeds(struct cs_fuzz_result *result, const struct cs_verdict *verdict) {
     result->deeds = (struct cs_fuzz_deeds){.n_accepted = verdict->n_accepted,
                                            .n_refused = verdict->n_refused,
-                                           .is_unsupported = verdict->is_unsupported};
+                                           .is_unsupported = verdict->is_unsupported,
+                                           .waiting = verdict->waiting};
     memcpy(result->deeds.probes, verdict->probes, sizeof result->deeds.probes);
 }
 

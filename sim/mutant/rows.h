@@ -36,6 +36,7 @@
     X(KV_SCALES_KEPT, "kv_scales_kept", STANDING, "R6", "F8", "bytes", "a checkpoint without KV-cache scales leaves those of the one before, where a cold start has 1") \
     X(LAST_CALL_DROPPED, "last_call_dropped", OFF, "L6", "vllm#44814", "bytes", "the last buffered call of a layer is not replayed") \
     X(LAST_EXPERT_UNMARKED, "last_expert_unmarked", OFF, "P1", "", "bytes", "padding is recorded for every expert but the last") \
+    X(LAST_MODULE_ENDS, "last_module_ends", OFF, "L5", "", "bytes", "a reload ends when the model's last module is complete: modules that come after it keep what they had") \
     X(LATE_CALLS_ARE_RAW, "late_calls_are_raw", STANDING, "L1", "F4", "bytes", "a call that comes after its layer was processed is written into kernel layout") \
     X(LATE_NOT_COUNTED, "late_not_counted", OFF, "L9", "vllm#39663", "bytes", "what a model registers while it loads is not counted: the layer is processed before it has come") \
     X(LAYOUT_UNCHECKED, "layout_unchecked", OFF, "P6", "", "bytes", "padding is filled although the parameter has another layout by now") \
@@ -51,6 +52,7 @@
     X(NO_POST_LOAD, "no_post_load", OFF, "L3", "", "bytes", "a reload runs no post-load") \
     X(OVER_COUNTED, "over_counted", STANDING, "L6", "F10; F11", "bytes", "elements that two calls write count twice: the layer is processed before it is complete") \
     X(OVERLAP_NOT_CLONED, "overlap_not_cloned", OFF, "S9", "", "bytes", "a result that overlaps its place is put back without a clone") \
+    X(PADDING_NOT_CLEARED, "padding_not_cleared", OFF, "P2", "vllm#54699", "law", "post-load does not clear padding before it converts: only a fill keeps garbage out of the result") \
     X(PARTIAL_BLOCK_REFINED, "partial_block_refined", STANDING, "P9", "F20", "refusal", "a last block of scales that is not full becomes as many of the finer grid as a full one, which do not fit") \
     X(PARTIAL_BLOCK_REFUSED, "partial_block_refused", OFF, "P9", "vllm#39046; vllm#44763; vllm#54178; ROCm/ATOM#442", "refusal", "a rank's share that is not whole blocks of scales cannot be loaded") \
     X(PARTIAL_BLOCK_SCALE_LOST, "partial_block_scale_lost", STANDING, "P9", "F16; trtllm#6722", "reference", "weights are split by elements, scales by whole blocks: a rank's last scale is lost") \
