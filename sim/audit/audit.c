@@ -264,14 +264,6 @@ static enum cs_status note_start(struct audit *audit) {
     return cs_graphs_capture(&audit->live, &audit->own_cold, &audit->graphs);
 }
 
-/* A load that was stopped may have been whole for every module, or not. Loads beyond 64 are not told apart. */
-static void note_waiting(struct audit *audit) {
-    const struct cs_session *live = &audit->live;
-    bool waits = false;
-    for (size_t r = 0; r < live->n_ranks; r++) waits |= cs_driver_waits(&live->ranks[r]);
-    if (waits && live->log.load < 64) audit->verdict->waiting |= UINT64_C(1) << live->log.load;
-}
-
 /* A reload that raises is a verdict. So is a start, when the scenario expects it; else it is a mistake of whoever wrote
  * the scenario. */
 static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
@@ -280,7 +272,8 @@ static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     enum cs_status status = cs_session_run(&audit->live, op);
     audit->verdict->n_accepted += is_load && status == CS_OK;
     audit->verdict->n_refused += is_load && status != CS_OK;
-    if (is_load && status == CS_OK) note_waiting(audit);
+    bool waits = is_load && status == CS_OK && audit->live.log.load < 64 && cs_session_waits(&audit->live);
+    if (waits) audit->verdict->waiting |= UINT64_C(1) << audit->live.log.load;
     if (status == CS_OK) return is_start ? note_start(audit) : CS_OK;
     const struct cs_expected *expected = judged_by(audit, op);
     bool is_expected = expected && expected->is_refused;

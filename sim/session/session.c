@@ -330,6 +330,12 @@ enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op
     return op->kind == CS_OP_WAKE ? cs_session_wake(session) : run_load(session, op);
 }
 
+bool cs_session_waits(const struct cs_session *session) {
+    for (size_t r = 0; r < session->n_ranks; r++)
+        if (cs_driver_waits(&session->ranks[r])) return true;
+    return false;
+}
+
 void cs_session_close(struct cs_session *session) {
     close_ranks(session);
     for (size_t i = 0; i < session->n_checkpoints; i++) cs_checkpoint_close(&session->checkpoints[i]);

@@ -329,5 +329,7 @@ enum cs_status cs_session_restart(struct cs_session *session);
 /* Computes every synthetic checkpoint now; loads then read bytes, as from a file. */
 enum cs_status cs_session_keep_checkpoints(struct cs_session *session);
 void cs_session_close(struct cs_session *session);
+/* Whether some module of some rank is still on meta, and waits for the rest of a load. */
+bool cs_session_waits(const struct cs_session *session);
 
 #endif
