@@ -3,6 +3,7 @@
 #include "gpu/jobs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Regions by the address at which they begin. */
 struct span {
@@ -95,6 +96,21 @@ enum cs_status cs_gpu_fill_plan(const struct cs_gpu_backend *backend, const stru
 
 /* ---- one launch ---- */
 
+static int64_t tiles_of(const struct cs_gpu_region *region) { return (region->walk.n + CS_GPU_TILE - 1) / CS_GPU_TILE; }
+static int64_t bytes_of(const struct cs_gpu_region *region) { return region->walk.n * region->walk.bits / 8; }
+
+/* Numbers the tiles of all regions. */
+static struct cs_gpu_fill job_of(const struct cs_gpu_region *regions, size_t n, int64_t *first_tile) {
+    struct cs_gpu_fill job = {.regions = regions, .first_tile = first_tile, .n_regions = (int64_t)n};
+    for (size_t i = 0; i < n; i++) {
+        first_tile[i] = job.n_tiles;
+        job.n_tiles += tiles_of(&regions[i]);
+        job.n_bytes += bytes_of(&regions[i]);
+    }
+    first_tile[n] = job.n_tiles;
+    return job;
+}
+
 static enum cs_status upload_and_launch(const struct cs_gpu_backend *backend, struct cs_gpu_fill *job, unsigned char *table, void *device_table,
                                         size_t bytes) {
     size_t tiles_at = (size_t)job->n_regions * sizeof *job->regions;
@@ -104,30 +120,13 @@ static enum cs_status upload_and_launch(const struct cs_gpu_backend *backend, st
     return backend->fill(job);
 }
 
-static int64_t tiles_of(const struct cs_gpu_region *region) { return (region->walk.n + CS_GPU_TILE - 1) / CS_GPU_TILE; }
-static int64_t bytes_of(const struct cs_gpu_region *region) { return region->walk.n * region->walk.bits / 8; }
-
-/* A table of regions, then of the number of the first tile of each. A single region travels with the launch. */
-enum cs_status cs_gpu_fill_batch(const struct cs_gpu_backend *backend, const struct cs_gpu_region *regions, size_t n) {
-    struct cs_gpu_fill job = {.n_regions = (int64_t)n};
-    if (n == 1) {
-        job.only = regions[0];
-        job.n_tiles = tiles_of(&regions[0]);
-        job.n_bytes = bytes_of(&regions[0]);
-        return backend->fill(&job);
-    }
+/* A table of regions, then of the number of the first tile of each. */
+static enum cs_status launch_table(const struct cs_gpu_backend *backend, const struct cs_gpu_region *regions, size_t n) {
     size_t bytes = n * sizeof *regions + (n + 1) * sizeof(int64_t);
     unsigned char *table = malloc(bytes);
     CS_REQUIRE(table, CS_NO_MEMORY, "%s: no host memory for %zu regions", backend->name, n);
-    struct cs_gpu_region *copies = (struct cs_gpu_region *)(void *)table;
-    int64_t *first_tile = (int64_t *)(void *)(table + n * sizeof *regions);
-    for (size_t i = 0; i < n; i++) {
-        copies[i] = regions[i];
-        first_tile[i] = job.n_tiles;
-        job.n_tiles += tiles_of(&regions[i]);
-        job.n_bytes += bytes_of(&regions[i]);
-    }
-    first_tile[n] = job.n_tiles;
+    memcpy(table, regions, n * sizeof *regions);
+    struct cs_gpu_fill job = job_of(regions, n, (int64_t *)(void *)(table + n * sizeof *regions));
     void *device_table = NULL;
     enum cs_status status = backend->allocate(bytes, &device_table);
     if (status == CS_OK) {
@@ -136,4 +135,12 @@ enum cs_status cs_gpu_fill_batch(const struct cs_gpu_backend *backend, const str
     }
     free(table);
     return status;
+}
+
+/* A few regions travel with the launch. */
+enum cs_status cs_gpu_fill_batch(const struct cs_gpu_backend *backend, const struct cs_gpu_region *regions, size_t n) {
+    int64_t first_tile[CS_GPU_FEW_REGIONS + 1];
+    if (n > CS_GPU_FEW_REGIONS) return launch_table(backend, regions, n);
+    struct cs_gpu_fill job = job_of(regions, n, first_tile);
+    return backend->fill(&job);
 }

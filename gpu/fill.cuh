@@ -1,8 +1,8 @@
 /* Batched fill: all regions of all tensors in one launch. Writes each byte of the regions once; limit: write bandwidth,
  * less what short runs waste of the 32-byte sectors that they touch (as any writer of the same runs would).
  *
- * Tiles of all regions are numbered through. A block takes a range of them, finds the region of the first by bisection,
- * and from there only moves on to the next. */
+ * Tiles of all regions are numbered through and dealt out in turn, so that tiles of short runs, which take longer, are
+ * spread over all blocks. A block finds the region of its first tile by bisection, and from there only moves on. */
 #ifndef CS_GPU_FILL_CUH
 #define CS_GPU_FILL_CUH
 
@@ -10,16 +10,28 @@
 
 namespace {
 
-struct fill_kernel {
-    struct cs_gpu_fill job;
+/* A table in device memory. */
+struct region_table {
+    const struct cs_gpu_region *regions;
+    const int64_t *first_tile;
+};
+/* Regions that travel with the launch. */
+template <int N> struct few_regions {
+    struct cs_gpu_region regions[N];
+    int64_t first_tile[N + 1];
+};
+
+template <class Table> struct fill_kernel {
+    Table table;
+    int64_t n_regions, n_tiles;
     static constexpr int n_resident = 1;
     struct state {};
 
     HD int64_t region_of(int64_t tile) const {
-        int64_t low = 0, high = job.n_regions; /* first_tile[low] <= tile < first_tile[high] */
+        int64_t low = 0, high = n_regions; /* first_tile[low] <= tile < first_tile[high] */
         while (high - low > 1) {
             const int64_t middle = low + (high - low) / 2;
-            if (job.first_tile[middle] <= tile)
+            if (table.first_tile[middle] <= tile)
                 low = middle;
             else
                 high = middle;
@@ -27,16 +39,21 @@ struct fill_kernel {
         return low;
     }
 
+    /* All places before the first store: after one, what is known of the region would be read again. */
     template <class T, class I> static HD void write_units(const struct cs_gpu_region &region, I first) {
         const auto unit = unit_of_words<typename access<T>::value>::make(region.pattern, region.pattern);
         const I n = static_cast<I>(region.walk.n);
+        unsigned char *const to = region.to;
+        int64_t at[UNROLL];
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
-        for (I k = 0; k < UNROLL; k++) {
-            const I i = first + k * THREADS;
-            if (i < n) access<T>::store(region.to, positions_of<1>(region.walk, i).at[0], unit);
-        }
+        for (I k = 0; k < UNROLL; k++) at[k] = positions_of<1>(region.walk, first + k * THREADS).at[0];
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+        for (I k = 0; k < UNROLL; k++)
+            if (first + k * THREADS < n) access<T>::store(to, at[k], unit);
     }
 
     template <class I> static HD void write(const struct cs_gpu_region &region, I first) {
@@ -60,23 +77,31 @@ struct fill_kernel {
 
     HD int n_phases(const place &) const { return 1; }
     HD void run(int, const place &at, unsigned char *, state &) const {
-        const int64_t share = job.n_tiles / at.n_blocks, more = job.n_tiles % at.n_blocks;
-        int64_t tile = at.block * share + (at.block < more ? at.block : more);
-        const int64_t end = tile + share + (at.block < more);
-        if (!job.regions) {
-            for (; tile < end; tile++) write_tile(job.only, tile, at.thread);
-            return;
-        }
-        int64_t r = tile < end ? region_of(tile) : 0;
-        for (; tile < end; tile++) {
-            while (tile >= job.first_tile[r + 1]) r++;
-            write_tile(job.regions[r], tile - job.first_tile[r], at.thread);
+        if (at.block >= n_tiles) return;
+        int64_t r = region_of(at.block);
+        for (int64_t tile = at.block; tile < n_tiles; tile += at.n_blocks) {
+            while (r + 1 < n_regions && tile >= table.first_tile[r + 1]) r++;
+            write_tile(table.regions[r], tile - table.first_tile[r], at.thread);
         }
     }
 };
 
+template <class Table> enum cs_status launch_regions(const Table &table, const struct cs_gpu_fill *job) {
+    const fill_kernel<Table> k = {table, job->n_regions, job->n_tiles};
+    return launch("fill", job->n_bytes, k, resident_grid_of<fill_kernel<Table>>(job->n_tiles, 0), 0);
+}
+
+template <int N> enum cs_status launch_few(const struct cs_gpu_fill *job) {
+    few_regions<N> few = {};
+    memcpy(few.regions, job->regions, static_cast<size_t>(job->n_regions) * sizeof *few.regions);
+    memcpy(few.first_tile, job->first_tile, static_cast<size_t>(job->n_regions + 1) * sizeof *few.first_tile);
+    return launch_regions(few, job);
+}
+
 enum cs_status launch_fill(const struct cs_gpu_fill *job) {
-    return launch("fill", job->n_bytes, fill_kernel{*job}, resident_grid_of<fill_kernel>(job->n_tiles, 0), 0);
+    if (job->n_regions == 1) return launch_few<1>(job);
+    if (job->n_regions <= CS_GPU_FEW_REGIONS) return launch_few<CS_GPU_FEW_REGIONS>(job);
+    return launch_regions(region_table{job->regions, job->first_tile}, job);
 }
 
 } // namespace

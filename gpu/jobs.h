@@ -49,10 +49,11 @@ struct cs_gpu_region {
     bool is_wide;
 };
 
+enum { CS_GPU_FEW_REGIONS = 12 };
+
 struct cs_gpu_fill {
-    const struct cs_gpu_region *regions; /* in device memory, as is first_tile; NULL: there is one, `only` */
+    const struct cs_gpu_region *regions; /* in device memory, as is first_tile; up to CS_GPU_FEW_REGIONS on the host */
     const int64_t *first_tile;           /* of each region, and their number at the end */
-    struct cs_gpu_region only;
     int64_t n_regions, n_tiles, n_bytes;
 };
 
