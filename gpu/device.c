@@ -318,7 +318,7 @@ static enum cs_status digest_resident(const struct cs_device *device, const stru
     struct cs_gpu_tally tally;
     CS_TRY(clear_results(device, 1));
     struct cs_gpu_digest job = digest_job(view, result[which(device)]);
-    CS_TRY(backend_of(device)->digest(&job));
+    CS_TRY(backend_of(device)->digest(&job, 1));
     CS_TRY(read_results(device, &tally, 1));
     *digest = tally.sum + cs_mix64(job.n_bytes);
     return CS_OK;
@@ -334,19 +334,16 @@ static enum cs_status digest(const struct cs_device *device, const struct cs_vie
     return status;
 }
 
-/* One launch for each, one wait for all. */
+/* One wait for all. */
 static enum cs_status digest_all(const struct cs_device *device, const struct cs_view *const *views, size_t n, uint64_t *digests) {
+    struct cs_gpu_digest jobs[CS_DIGESTS] = {0};
     struct cs_gpu_tally tallies[CS_DIGESTS];
     CS_TRY(clear_results(device, n));
-    for (size_t i = 0; i < n; i++) {
-        digests[i] = cs_mix64(0);
-        if (cs_view_numel(views[i]) == 0) continue;
-        const struct cs_gpu_digest job = digest_job(views[i], result[which(device)] + i);
-        digests[i] = cs_mix64(job.n_bytes);
-        CS_TRY(backend_of(device)->digest(&job));
-    }
+    for (size_t i = 0; i < n; i++)
+        if (cs_view_numel(views[i]) > 0) jobs[i] = digest_job(views[i], result[which(device)] + i);
+    CS_TRY(backend_of(device)->digest(jobs, n));
     CS_TRY(read_results(device, tallies, n));
-    for (size_t i = 0; i < n; i++) digests[i] += tallies[i].sum;
+    for (size_t i = 0; i < n; i++) digests[i] = tallies[i].sum + cs_mix64(jobs[i].n_bytes);
     return CS_OK;
 }
 

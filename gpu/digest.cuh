@@ -1,5 +1,7 @@
 /* Digest: the sum of mixed words. Reads each byte once; limit: read bandwidth where words lie together (a mix takes some
- * 30 instructions for 8 bytes), loads where rows are no whole words and words are put together from smaller units. */
+ * 30 instructions for 8 bytes), loads where rows are no whole words and words are put together from smaller units.
+ *
+ * Views whose bytes lie together, which most do, share a launch: each has blocks of its own, in proportion to its size. */
 #ifndef CS_GPU_DIGEST_CUH
 #define CS_GPU_DIGEST_CUH
 
@@ -39,6 +41,74 @@ enum cs_status launch_digest(const struct cs_gpu_digest *job) {
     });
 }
 
+/* ---- several at once ---- */
+
+struct dense_digest {
+    const unsigned char *from;
+    struct cs_gpu_tally *tally;
+    uint32_t n, first_block; /* pairs of words */
+};
+
+struct dense_body {
+    struct dense_digest job;
+
+    HD u128 load(uint32_t i) const { return access<u128>::load(job.from, i); }
+    HD void add(struct cs_gpu_tally &tally, uint32_t i, const u128 &pair) const {
+        const uint64_t first = static_cast<uint64_t>(i) * 2;
+        for (int w = 0; w < 2; w++) tally.sum += mix(pair.word[w] + (first + static_cast<uint64_t>(w)) * CS_DIGEST_STEP);
+    }
+};
+
+struct digests_kernel {
+    static constexpr int most = 32, n_resident = 1;
+    typedef reduction<dense_body, uint32_t> one;
+    typedef one::state state;
+    int n;
+    struct dense_digest digest[most];
+
+    HD int n_phases(const place &at) const { return one{}.n_phases(at); }
+    HD void run(int phase, const place &at, unsigned char *shared, state &s) const {
+        int d = 0;
+        while (d + 1 < n && at.block >= digest[d + 1].first_block) d++;
+        const int64_t first = digest[d].first_block, end = d + 1 < n ? digest[d + 1].first_block : at.n_blocks;
+        one{dense_body{digest[d]}, digest[d].n}.run(phase, place{at.block - first, end - first, at.thread}, shared, s);
+    }
+
+    enum cs_status launch_all() {
+        const size_t shared_bytes = THREADS * sizeof(struct cs_gpu_tally);
+        int64_t n_tiles = 0, n_blocks = 0;
+        for (int d = 0; d < n; d++) n_tiles += tiles_of(digest[d].n);
+        const int64_t resident = resident_grid_of<digests_kernel>(n_tiles, shared_bytes);
+        for (int d = 0; d < n; d++) {
+            const int64_t share = tiles_of(digest[d].n) * resident / n_tiles;
+            digest[d].first_block = static_cast<uint32_t>(n_blocks);
+            n_blocks += share > 0 ? share : 1;
+        }
+        return launch("digest", n_tiles * CS_GPU_TILE * 16, *this, n_blocks, shared_bytes);
+    }
+};
+
+inline bool is_dense(const struct cs_gpu_digest *job) {
+    return job->walk.bits == 128 && cs_gpu_walk_is_dense(&job->walk, 1) && !cs_gpu_is_wide(job->walk.n);
+}
+
+enum cs_status launch_digests(const struct cs_gpu_digest *jobs, size_t n) {
+    digests_kernel dense = {};
+    for (size_t i = 0; i < n; i++) {
+        const struct cs_gpu_digest *job = &jobs[i];
+        if (job->n_words == 0) continue;
+        if (!is_dense(job)) {
+            CS_TRY(launch_digest(job));
+            continue;
+        }
+        dense.digest[dense.n++] = {job->from + job->walk.start[0] * 16, job->tally, static_cast<uint32_t>(job->walk.n), 0};
+        if (dense.n < digests_kernel::most) continue;
+        CS_TRY(dense.launch_all());
+        dense.n = 0;
+    }
+    return dense.n ? dense.launch_all() : CS_OK;
+}
+
 /* The last node of a graph: what it adds up becomes results. */
 struct finish_body {
     struct cs_gpu_finish job;
@@ -55,8 +125,7 @@ enum cs_status launch_finish(const struct cs_gpu_graph *graph) {
 enum cs_status run_graph(const struct cs_gpu_graph *graph, enum cs_status (*set)(void *data, int byte, size_t bytes)) {
     CS_TRY(set(graph->results, 0xA5, graph->n * sizeof *graph->results));
     CS_TRY(set(graph->tallies, 0, graph->n * sizeof *graph->tallies));
-    for (size_t i = 0; i < graph->n; i++)
-        if (graph->digests[i].n_words > 0) CS_TRY(launch_digest(&graph->digests[i]));
+    CS_TRY(launch_digests(graph->digests, graph->n));
     return launch_finish(graph);
 }
 

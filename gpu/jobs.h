@@ -247,7 +247,7 @@ struct cs_gpu_backend {
     enum cs_status (*relayout_tiled)(const struct cs_gpu_tile *job);
     enum cs_status (*permute)(const struct cs_gpu_permute *job);
     enum cs_status (*compare)(const struct cs_gpu_compare *job);
-    enum cs_status (*digest)(const struct cs_gpu_digest *job);
+    enum cs_status (*digest)(const struct cs_gpu_digest *jobs, size_t n); /* no words: nothing is done */
     enum cs_status (*map)(const struct cs_gpu_map *job);
     enum cs_status (*maximum)(const struct cs_gpu_maximum *job);
     enum cs_status (*probe)(const struct cs_gpu_probe *job);

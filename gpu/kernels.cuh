@@ -15,7 +15,7 @@
 
 /* The slots that are kernels, in the order of struct cs_gpu_backend. */
 #define CS_GPU_KERNELS                                                                                                 \
-    launch_copy, launch_convert, launch_generate, launch_fill, launch_relayout, launch_tile, launch_permute, launch_compare, launch_digest, \
+    launch_copy, launch_convert, launch_generate, launch_fill, launch_relayout, launch_tile, launch_permute, launch_compare, launch_digests, \
     launch_map, launch_maximum, launch_probe
 
 #endif
