@@ -217,14 +217,14 @@ MXFP4_BACKEND(mxfp4_aiter, mxfp4_aiter_rows);
 /* BF16 activations: gate and up beside each other, scales without padding; gpt-oss' pairs of rows become halves first.
  */
 /* clang-format off */
-#define AITER_BF16                                                                                                     \
-    CS_DO_RELAYOUT("w13_weight", "aiter_gu"), CS_DO_RELAYOUT("w13_weight_scale", "e8m0_gu"),                           \
-        CS_DO_RELAYOUT("w2_weight", "aiter_16x16"), CS_DO_RELAYOUT("w2_weight_scale", "e8m0_rows"), CS_DO_CALL(triton_biases)
-static const struct cs_step mxfp4_aiter_bf16[] = {AITER_BF16};
+#define AITER_BF16_W2 CS_DO_RELAYOUT("w2_weight", "aiter_16x16"), CS_DO_RELAYOUT("w2_weight_scale", "e8m0_rows"), CS_DO_CALL(triton_biases)
+static const struct cs_step mxfp4_aiter_bf16[] = {
+    CS_DO_RELAYOUT("w13_weight", "aiter_gu"), CS_DO_RELAYOUT("w13_weight_scale", "e8m0_gu"), AITER_BF16_W2,
+};
 CS_TABLE(mxfp4_aiter_bf16);
 static const struct cs_step gpt_oss_aiter_bf16[] = {
-    CS_DO_RELAYOUT("w13_weight", "deinterleave"), CS_DO_RELAYOUT("w13_weight_scale", "deinterleave"),
-    CS_DO_WHEN(CS_FACT_BIAS), CS_DO_RELAYOUT("w13_bias", "deinterleave"), AITER_BF16,
+    CS_DO_RELAYOUT("w13_weight", "deinterleave", "aiter_gu"), CS_DO_RELAYOUT("w13_weight_scale", "deinterleave", "e8m0_gu"),
+    CS_DO_WHEN(CS_FACT_BIAS), CS_DO_RELAYOUT("w13_bias", "deinterleave"), AITER_BF16_W2,
 };
 /* clang-format on */
 CS_TABLE(gpt_oss_aiter_bf16);
