@@ -81,7 +81,7 @@ struct cs_gpu_digest {
     struct cs_gpu_tally *tally;
 };
 
-/* Where the bits of a 32-bit word go: those under a mask rotate left together. */
+/* Where the bits of a 32-bit word go: those that rotate left together, under a mask of where they arrive. */
 struct cs_gpu_word {
     int n;
     uint32_t mask[32], rotation[32];
@@ -134,6 +134,25 @@ struct cs_gpu_short_steps {
     int32_t from[CS_GPU_DIGITS], to[CS_GPU_DIGITS];
 };
 
+/* Sixteen bytes of four words, in another order: byte selectors for each word of the result (weave.c). */
+struct cs_gpu_shuffle {
+    bool is_needed;
+    uint32_t selector[4][3];
+};
+
+/* A unit of short pieces from wide loads (weave.c). */
+enum { CS_GPU_WEAVE_ROWS = 4 };
+struct cs_gpu_weave {
+    int field_bits; /* 0: pieces are gathered one by one */
+    struct cs_gpu_shuffle chunk, shuffle;
+    int32_t field[16]; /* bytes from a unit's first */
+    bool has_rows;
+    int n_rows[4];
+    struct {
+        uint32_t mask[4], rotation[4]; /* of each register; the mask is of what was rotated */
+    } row[4][CS_GPU_WEAVE_ROWS];
+};
+
 /* The same through shared memory: a block loads rows of the source that are long runs, then assembles units whose pieces
  * come from them. Digits of the tile are counted by `rows` (which source run) and by `units` (which destination unit);
  * `outer` counts tiles. Steps are bytes, but for `from` of units and of pieces: these count pieces in the tile. */
@@ -155,6 +174,7 @@ struct cs_gpu_tile {
     uint32_t n_loads, n_units;       /* of one tile */
     struct cs_gpu_divisor row_loads; /* loads of a row */
     uint32_t row_pitch, tile_bytes;  /* shared memory */
+    struct cs_gpu_weave weave;       /* if any: local_start and `from` of units are bytes */
 };
 
 /* In place, one 32-bit word of unaligned bytes each. */
@@ -294,6 +314,11 @@ void cs_gpu_forms_split(struct cs_gpu_forms *forms, int d, int64_t extent);
 int64_t cs_gpu_largest_divisor(int64_t x, int64_t limit);
 /* False when the plan is better read directly: its source runs are long, or no tile would make them longer. */
 bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *direct, const struct cs_gpu_forms *forms);
+/* How a tile's chunks of 16 bytes are permuted, so that what a unit needs of them lies together; `local` becomes what digits
+ * of a chunk, some of them split, add to a place in it, in pieces. False, and nothing changes: they stay as they are. */
+bool cs_gpu_weave_chunk(struct cs_gpu_weave *weave, struct cs_gpu_forms *forms, int64_t n_pieces, int64_t *local);
+/* Of a tile whose units have 16 bytes, of pieces up to a byte, and no padding. False: they are gathered. */
+bool cs_gpu_weave_plan(struct cs_gpu_tile *tile);
 /* Digits [first, end) into `digits`, innermost first. */
 void cs_gpu_digits_of(struct cs_gpu_digits *digits, const struct cs_gpu_forms *forms, int first, int end);
 enum cs_status cs_gpu_relayout_run(const struct cs_gpu_backend *backend, const struct cs_plan *plan, int64_t n_matrices,

@@ -156,7 +156,7 @@ static void make_word(struct cs_gpu_word *word, const uint8_t *moved_to) {
     for (int rotation = 0; rotation < 32; rotation++) {
         uint32_t mask = 0;
         for (int bit = 0; bit < 32; bit++)
-            if ((moved_to[bit] - bit + 32) % 32 == rotation) mask |= UINT32_C(1) << bit;
+            if ((moved_to[bit] - bit + 32) % 32 == rotation) mask |= UINT32_C(1) << moved_to[bit];
         if (!mask) continue;
         word->mask[word->n] = mask;
         word->rotation[word->n++] = (uint32_t)rotation;

@@ -17,7 +17,7 @@ HD uint32_t rotate_left(uint32_t x, unsigned n) {
 }
 
 /* Unrolled, so that masks and rotations are operands from constant memory, and all words of a unit share each step: two
- * instructions for a word. */
+ * instructions for a word, as the mask comes last. */
 template <int N> HD void permute_words(const struct cs_gpu_word &word, uint32_t (&x)[N]) {
     uint32_t moved[N] = {};
 #ifdef __CUDA_ARCH__
@@ -25,7 +25,7 @@ template <int N> HD void permute_words(const struct cs_gpu_word &word, uint32_t 
 #endif
     for (int i = 0; i < 32; i++) {
         if (i >= word.n) break;
-        for (int w = 0; w < N; w++) moved[w] |= rotate_left(x[w] & word.mask[i], word.rotation[i]);
+        for (int w = 0; w < N; w++) moved[w] |= rotate_left(x[w], word.rotation[i]) & word.mask[i];
     }
     for (int w = 0; w < N; w++) x[w] = moved[w];
 }

@@ -165,7 +165,7 @@ static int64_t distribute(struct cs_gpu_tile *tile, const struct cs_gpu_forms *f
         const struct cs_gpu_form *form = &forms->digit[d];
         int64_t from = to_bytes(forms, form->source);
         if (form->is_source_run) {
-            local[d] = form->source;
+            if (!local[d]) local[d] = form->source; /* else its chunk is permuted */
         } else if (form->is_destination_run) {
             local[d] = n_rows * per_row;
             n_rows *= form->extent;
@@ -218,13 +218,10 @@ static void split_at_units(struct cs_gpu_forms *forms, int64_t n_pieces) {
     }
 }
 
-bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *direct, const struct cs_gpu_forms *given) {
-    struct cs_gpu_forms whole = *given, forms;
-    int64_t local[CS_GPU_DIGITS + 4] = {0};
-    if (direct->unit_bits < 8 || given->bits >= 128 || given->n + 3 > CS_GPU_DIGITS) return false;
-    split_at_units(&whole, direct->guards.n_pieces);
-    int64_t run = choose(&forms, &whole), first_row = given->start, below = 0;
-    if (run < SHORTEST_GAIN) return false;
+/* The choice of digits as a job. */
+static bool make_job(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *direct, const struct cs_gpu_forms *chosen, int64_t run, bool may_weave) {
+    struct cs_gpu_forms forms = *chosen;
+    int64_t local[CS_GPU_DIGITS + 4] = {0}, first_row = forms.start, below = 0;
     for (int d = 0; d < forms.n; d++) /* digits that run backwards: a row begins at their last value */
         if (forms.digit[d].is_source_run && forms.digit[d].source < 0) below -= forms.digit[d].source * (forms.digit[d].extent - 1);
     first_row -= below;
@@ -234,8 +231,10 @@ bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *di
     tile->local_start = (int32_t)below;
     tile->load_bits = widest_load(&forms, run, first_row, (uintptr_t)direct->from);
     tile->row_pitch = pitch_of(to_bytes(&forms, run), forms.bits);
+    if (may_weave && tile->load_bits == 128) cs_gpu_weave_chunk(&tile->weave, &forms, direct->guards.n_pieces, local);
     int64_t n_rows = distribute(tile, &forms, local), row_loads = to_bytes(&forms, run) / (tile->load_bits / 8);
     if (n_rows == 0 || n_rows * tile->row_pitch > MOST_SHARED || !count_units(tile, &forms, local)) return false;
+    if (may_weave && !cs_gpu_weave_plan(tile)) return false;
     tile->tile_bytes = (uint32_t)n_rows * tile->row_pitch;
     tile->n_loads = (uint32_t)(n_rows * row_loads);
     tile->row_loads = cs_gpu_divide_by(row_loads);
@@ -243,4 +242,14 @@ bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *di
     tile->from_bytes = to_bytes(&forms, forms.source_size);
     tile->n_tiles = direct->n_units / tile->n_units;
     return tile->n_tiles < INT32_MAX;
+}
+
+bool cs_gpu_tile_plan(struct cs_gpu_tile *tile, const struct cs_gpu_relayout *direct, const struct cs_gpu_forms *given) {
+    struct cs_gpu_forms whole = *given, forms;
+    if (direct->unit_bits < 8 || given->bits >= 128 || given->n + 3 > CS_GPU_DIGITS) return false;
+    split_at_units(&whole, direct->guards.n_pieces);
+    int64_t run = choose(&forms, &whole);
+    if (run < SHORTEST_GAIN) return false;
+    bool may_weave = direct->unit_bits == 128 && direct->piece_bits <= 8 && direct->guards.n == 0;
+    return (may_weave && make_job(tile, direct, &forms, run, true)) || make_job(tile, direct, &forms, run, false);
 }

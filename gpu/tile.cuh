@@ -9,7 +9,7 @@
 #ifndef CS_GPU_TILE_CUH
 #define CS_GPU_TILE_CUH
 
-#include "gpu/relayout.cuh"
+#include "gpu/weave.cuh"
 
 namespace {
 
@@ -52,7 +52,8 @@ HD near_places places_of(const struct cs_gpu_short_steps &steps, uint32_t i) {
     return p;
 }
 
-template <class T, class P> struct tile_kernel {
+/* Assembly: how units come from shared memory. */
+template <class Assembly> struct tile_kernel {
     struct cs_gpu_tile job;
     static constexpr int n_resident = 3;
 
@@ -106,10 +107,11 @@ template <class T, class P> struct tile_kernel {
 #endif
         for (uint32_t k = 0; k < UNROLL; k++)
             if (at.thread + k * THREADS < job.n_loads)
-                store_shared(shared, static_cast<uint32_t>(s.load[k].to), unit_of_words<L>::make(s.loaded[k].word[0], s.loaded[k].word[1]));
+                store_shared(shared, static_cast<uint32_t>(s.load[k].to),
+                             Assembly::arranged(job, unit_of_words<L>::make(s.loaded[k].word[0], s.loaded[k].word[1])));
         for (uint32_t i = at.thread + UNROLL * THREADS; i < job.n_loads; i += THREADS) {
             const near_places p = load_at(i);
-            store_shared(shared, static_cast<uint32_t>(p.to), load<L>(s.next.from + p.from));
+            store_shared(shared, static_cast<uint32_t>(p.to), Assembly::arranged(job, load<L>(s.next.from + p.from)));
         }
     }
 
@@ -129,8 +131,7 @@ template <class T, class P> struct tile_kernel {
     }
 
     HD void write_unit(int64_t tile, uint32_t i, const near_places &p, unsigned char *to, const unsigned char *shared) const {
-        const auto unit = assembled<T, P, int32_t>::at(shared, p.from, job.piece, padding_in(tile, i));
-        access<T>::store(to + p.to, 0, job.has_word ? permute_unit(job.word, unit) : unit);
+        access<typename Assembly::unit>::store(to + p.to, 0, Assembly::at(job, shared, p.from, padding_in(tile, i)));
     }
 
     HD near_places unit_at(uint32_t i) const {
@@ -176,19 +177,28 @@ template <class T, class P> struct tile_kernel {
     }
 };
 
+template <class Assembly> enum cs_status launch_tiles(const struct cs_gpu_tile *job) {
+    typedef tile_kernel<Assembly> kernel_type;
+    const int64_t tile_bytes = static_cast<int64_t>(job->n_units) * job->unit_bits / 8;
+    const int64_t n_blocks = resident_grid_of<kernel_type>(job->n_tiles, job->tile_bytes);
+    return launch("relayout", job->n_tiles * tile_bytes, kernel_type{*job}, n_blocks, job->tile_bytes);
+}
+
 /* Pieces of 16 bytes are read directly, as are units of single nibbles. */
 enum cs_status launch_tile(const struct cs_gpu_tile *job) {
+    switch (job->weave.field_bits) {
+    case 32: return launch_tiles<woven<uint32_t>>(job);
+    case 16: return launch_tiles<woven<uint16_t>>(job);
+    case 8: return launch_tiles<woven<uint8_t>>(job);
+    default: break;
+    }
     return by_unit_and_piece(job->unit_bits, job->piece_bits, [&](auto unit, auto piece) {
         typedef decltype(unit) T;
         typedef decltype(piece) P;
-        if constexpr (bits_of<T>::value < 8 || bits_of<P>::value > 64) {
+        if constexpr (bits_of<T>::value < 8 || bits_of<P>::value > 64)
             return cs_fail(CS_INTERNAL, "relayout: no tiles for pieces of %d bits", job->piece_bits);
-        } else {
-            typedef tile_kernel<T, P> kernel_type;
-            const int64_t tile_bytes = static_cast<int64_t>(job->n_units) * job->unit_bits / 8;
-            const int64_t n_blocks = resident_grid_of<kernel_type>(job->n_tiles, job->tile_bytes);
-            return launch("relayout", job->n_tiles * tile_bytes, kernel_type{*job}, n_blocks, job->tile_bytes);
-        }
+        else
+            return launch_tiles<gathered<T, P>>(job);
     });
 }
 
