@@ -24,7 +24,7 @@ template <int N> struct few_regions {
 template <class Table> struct fill_kernel {
     Table table;
     int64_t n_regions, n_tiles;
-    static constexpr int n_resident = 1;
+    static constexpr int n_resident = 6;
     struct state {};
 
     HD int64_t region_of(int64_t tile) const {
@@ -39,40 +39,52 @@ template <class Table> struct fill_kernel {
         return low;
     }
 
-    /* All places before the first store: after one, what is known of the region would be read again. */
-    template <class T, class I> static HD void write_units(const struct cs_gpu_region &region, I first) {
-        const auto unit = unit_of_words<typename access<T>::value>::make(region.pattern, region.pattern);
-        const I n = static_cast<I>(region.walk.n);
-        unsigned char *const to = region.to;
-        int64_t at[UNROLL];
+    /* Of UNROLL units, THREADS apart: what is known of a digit is read once for all of them. */
+    template <class I> static HD void find(const struct cs_gpu_walk &walk, I first, int64_t (&at)[UNROLL]) {
+        I rest[UNROLL];
+        for (I k = 0; k < UNROLL; k++) {
+            rest[k] = first + k * THREADS;
+            at[k] = walk.start[0];
+        }
 #ifdef __CUDA_ARCH__
-#pragma unroll
+#pragma unroll 1
 #endif
-        for (I k = 0; k < UNROLL; k++) at[k] = positions_of<1>(region.walk, first + k * THREADS).at[0];
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-        for (I k = 0; k < UNROLL; k++)
-            if (first + k * THREADS < n) access<T>::store(to, at[k], unit);
+        for (int d = 0; d + 1 < walk.ndim; d++) {
+            const struct cs_gpu_divisor extent = walk.extent[d];
+            const int64_t stride = walk.stride[0][d];
+            for (I k = 0; k < UNROLL; k++) at[k] += next_digit(rest[k], extent) * stride;
+        }
+        const int64_t stride = walk.stride[0][walk.ndim - 1];
+        for (I k = 0; k < UNROLL; k++) at[k] += static_cast<int64_t>(rest[k]) * stride;
     }
 
-    template <class I> static HD void write(const struct cs_gpu_region &region, I first) {
+    template <class T> static HD void write_units(const struct cs_gpu_region &region, const int64_t (&at)[UNROLL], int n) {
+        const auto unit = unit_of_words<typename access<T>::value>::make(region.pattern, region.pattern);
+        unsigned char *const to = region.to;
+        for (int k = 0; k < UNROLL; k++)
+            if (k < n) access<T>::store(to, at[k], unit);
+    }
+
+    static HD void write(const struct cs_gpu_region &region, const int64_t (&at)[UNROLL], int n) {
         switch (region.walk.bits) {
-        case 4: return write_units<nibble>(region, first);
-        case 8: return write_units<uint8_t>(region, first);
-        case 16: return write_units<uint16_t>(region, first);
-        case 32: return write_units<uint32_t>(region, first);
-        case 64: return write_units<uint64_t>(region, first);
-        default: return write_units<u128>(region, first);
+        case 4: return write_units<nibble>(region, at, n);
+        case 8: return write_units<uint8_t>(region, at, n);
+        case 16: return write_units<uint16_t>(region, at, n);
+        case 32: return write_units<uint32_t>(region, at, n);
+        case 64: return write_units<uint64_t>(region, at, n);
+        default: return write_units<u128>(region, at, n);
         }
     }
 
     static HD void write_tile(const struct cs_gpu_region &region, int64_t tile, uint32_t thread) {
-        const uint64_t first = static_cast<uint64_t>(tile) * CS_GPU_TILE + thread;
+        const int64_t first = tile * CS_GPU_TILE + thread, left = region.walk.n - first;
+        const int n = left >= CS_GPU_TILE ? UNROLL : left > 0 ? static_cast<int>((left + THREADS - 1) / THREADS) : 0;
+        int64_t at[UNROLL];
         if (region.is_wide)
-            write(region, first);
+            find(region.walk, static_cast<uint64_t>(first), at);
         else
-            write(region, static_cast<uint32_t>(first));
+            find(region.walk, static_cast<uint32_t>(first), at);
+        write(region, at, n);
     }
 
     HD int n_phases(const place &) const { return 1; }
