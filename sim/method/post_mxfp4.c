@@ -69,9 +69,10 @@ CS_TABLE(mxfp4_trtllm);
 
 /* ---- Triton ---- */
 
+/* All but the gate and up weights. */
 /* clang-format off */
 static const struct cs_step triton_hopper[] = {
-    CS_DO_RELAYOUT("w13_weight", "hopper_value"), CS_DO_RESHAPE("w13_weight", "w13_weight.0 w13_weight.1/4 w13_weight.2*4"),
+    CS_DO_RESHAPE("w13_weight", "w13_weight.0 w13_weight.1/4 w13_weight.2*4"),
     CS_DO_PAD("w13_weight_scale", 0, 4, 0),       CS_DO_RELAYOUT("w13_weight_scale", "hopper_scale"),
     CS_DO_RESHAPE("w13_weight_scale", "w13_weight_scale.0 w13_weight_scale.1/32 w13_weight_scale.2*32"),
     CS_DO_RELAYOUT("w2_weight", "hopper_value"),  CS_DO_RESHAPE("w2_weight", "w2_weight.0 w2_weight.1/4 w2_weight.2*4"),
@@ -81,7 +82,6 @@ static const struct cs_step triton_hopper[] = {
 /* clang-format on */
 CS_TABLE(triton_hopper);
 static const struct cs_step triton_blackwell[] = {
-    CS_DO_RELAYOUT("w13_weight", "blackwell_value"),
     CS_DO_RELAYOUT("w13_weight_scale", "blackwell_scale"),
     CS_DO_RESHAPE("w13_weight_scale", "1 w13_weight_scale.0*w13_weight_scale.1/128 w13_weight_scale.2/4 2 256"),
     CS_DO_RELAYOUT("w2_weight", "blackwell_value"),
@@ -96,21 +96,26 @@ static const struct cs_step triton_biases[] = {
     CS_DO_CAST("w2_bias", CS_F32),
 };
 CS_TABLE(triton_biases);
-/* Generic checkpoints: upstream interleaves the last dimension of w13, which is K. */
+/* Generic checkpoints: upstream interleaves the last dimension of w13, which is K; weights in the pass that swizzles. */
 static const struct cs_step triton_interleave[] = {
-    CS_DO_RELAYOUT("w13_weight", "interleave_last"), CS_DO_RELAYOUT("w13_weight_scale", "interleave_last"),
-    CS_DO_WHEN(CS_FACT_BIAS), CS_DO_RELAYOUT("w13_bias", "gated_reorder"), /* of one column: the same */
+    CS_DO_RELAYOUT("w13_weight_scale", "interleave_last"),
+    CS_DO_WHEN(CS_FACT_BIAS),
+    CS_DO_RELAYOUT("w13_bias", "gated_reorder"), /* of one column: the same */
 };
 CS_TABLE(triton_interleave);
 static const struct cs_step mxfp4_triton_hopper[] = {CS_DO_CALL(triton_biases), CS_DO_CALL(triton_interleave),
+                                                     CS_DO_RELAYOUT("w13_weight", "interleave_last", "hopper_value"),
                                                      CS_DO_CALL(triton_hopper)};
 CS_TABLE(mxfp4_triton_hopper);
 static const struct cs_step mxfp4_triton_blackwell[] = {CS_DO_CALL(triton_biases), CS_DO_CALL(triton_interleave),
+                                                        CS_DO_RELAYOUT("w13_weight", "interleave_last", "blackwell_value"),
                                                         CS_DO_CALL(triton_blackwell)};
 CS_TABLE(mxfp4_triton_blackwell);
-static const struct cs_step gpt_oss_triton_hopper[] = {CS_DO_CALL(triton_biases), CS_DO_CALL(triton_hopper)};
+static const struct cs_step gpt_oss_triton_hopper[] = {CS_DO_CALL(triton_biases), CS_DO_RELAYOUT("w13_weight", "hopper_value"),
+                                                       CS_DO_CALL(triton_hopper)};
 CS_TABLE(gpt_oss_triton_hopper);
-static const struct cs_step gpt_oss_triton_blackwell[] = {CS_DO_CALL(triton_biases), CS_DO_CALL(triton_blackwell)};
+static const struct cs_step gpt_oss_triton_blackwell[] = {CS_DO_CALL(triton_biases), CS_DO_RELAYOUT("w13_weight", "blackwell_value"),
+                                                          CS_DO_CALL(triton_blackwell)};
 CS_TABLE(gpt_oss_triton_blackwell);
 
 /* The function alone, on one matrix of each kind; sm80 keeps plain strides. */
