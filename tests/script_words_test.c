@@ -1,5 +1,5 @@
 /* Words of the language that no committed scenario needs: orders as numbers, steps, words of layouts, print; and what is
- * refused with a number or a name. */
+ * refused with a number or a name. Scripts that are no file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "sim/script/script.h"
 #include "tests/support_script.h"
 #include "tests/support_session.h"
 
@@ -102,6 +103,24 @@ static void what_cannot_be_is_refused_by_name(void **state) {
     }
 }
 
+static void a_script_may_be_text(void **state) {
+    (void)state;
+    struct cs_scenario s;
+    static const char text[] = "local function toy() return cs.toy { params = { { name = 'p', shape = 4, dtype = 'f32' } }, loads = {\n"
+                               "  A = { { param = 'p', shape = 4, value = 1 } }, B = { { param = 'p', shape = 4, value = 2 } } } } end\n"
+                               "return cs.scenario { name = 'text', model = toy(), run = function(s)\n"
+                               "  s:cold_start 'A' s:expect(cs.equal()) end }";
+    script_write("named.lua", "return 1"); /* not this one */
+    assert_int_equal(cs_script_load_text("named.lua", text, &arena, &s), CS_OK);
+    assert_string_equal(s.name, "text");
+    assert_string_equal(s.file, "named.lua");
+    assert_int_equal(s.ops[1].line, 4);
+    assert_int_equal(cs_script_load_text("named.lua", "return 1", &arena, &s), CS_BAD_SCRIPT);
+    assert_non_null(strstr(cs_error_text(), "named.lua: the file returned number, expected"));
+    assert_int_equal(cs_script_load_text("named.lua", "\033Lua", &arena, &s), CS_BAD_SCRIPT);
+    assert_non_null(strstr(cs_error_text(), "attempt to load a binary chunk"));
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, script_folder_setup, release_arena)
     const struct CMUnitTest tests[] = {
@@ -110,6 +129,7 @@ int main(void) {
         TEST(a_layout_may_move_bits_of_a_word),
         TEST(print_says_where_it_stands),
         TEST(what_cannot_be_is_refused_by_name),
+        TEST(a_script_may_be_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

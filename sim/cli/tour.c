@@ -1,11 +1,8 @@
 /* Taking ways of loading that nobody took: each is a file that is run like any other. */
 #include "sim/cli/tour.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MOST_NEXT = 1000000 };
 
@@ -19,24 +16,10 @@ static enum cs_status note(void *context, const struct cs_verdict *verdict) {
 }
 static void ignore_progress(void *context, double n_done, int64_t bytes) { (void)context, (void)n_done, (void)bytes; }
 
-static enum cs_status make_folder(struct tour *tour) {
-    if (tour->folder) return CS_OK;
-    tour->folder = cs_options_value(&tour->options, "output-dir");
-    if (tour->folder) return cs_options_make_output(tour->folder);
-    const char *temporary = getenv("TMPDIR");
-    char *made = cs_arena_format(&tour->arena, "%s/coldstart_coverage_XXXXXX", temporary ? temporary : "/tmp");
-    CS_REQUIRE(made, CS_NO_MEMORY, "no memory for the name of a folder");
-    CS_REQUIRE(mkdtemp(made), CS_BAD_FILE, "%s: cannot be made: %s: set TMPDIR, or name a folder with --output-dir",
-               made, strerror(errno));
-    tour->folder = made;
-    tour->is_temporary = true;
-    return CS_OK;
-}
-
-/* Runs the file on one device. A scenario that is refused, or fails, has been taken all the same. */
-static enum cs_status run_file(struct tour *tour, const char *path, struct cs_arena *arena) {
+/* Runs it on one device. A scenario that is refused, or fails, has been taken all the same. */
+static enum cs_status run_script(struct tour *tour, const char *name, const char *lua, struct cs_arena *arena) {
     struct cs_scenario scenario;
-    CS_TRY(cs_script_load(path, arena, &scenario));
+    CS_TRY(cs_script_load_text(name, lua, arena, &scenario));
     struct cs_run run = {.n_devices = 1, .n_repeats = 1, .n_jobs = 1, .devices = {tour->device}};
     const struct cs_run_listener listener = {tour, note, ignore_progress};
     return cs_run_scenario(&run, &scenario, arena, &listener);
@@ -46,15 +29,15 @@ static enum cs_status run_file(struct tour *tour, const char *path, struct cs_ar
  * CS_OK is no matter of the file. */
 static enum cs_status run_text(struct tour *tour, const char *lua, struct cs_arena *arena, enum cs_status *ran,
                                const char **why) {
-    CS_TRY(make_folder(tour));
-    const char *path = cs_arena_format(arena, "%s/%zu.lua", tour->folder, ++tour->n_taken);
+    const char *folder = tour->folder;
+    if (folder && tour->n_taken == 0) CS_TRY(cs_options_make_output(folder));
+    const char *path = cs_arena_format(arena, "%s%s%zu.lua", folder ? folder : "", folder ? "/" : "", ++tour->n_taken);
     CS_REQUIRE(lua && path, CS_NO_MEMORY, "no memory for a file");
-    CS_TRY(cs_write_text(path, lua));
+    if (folder) CS_TRY(cs_write_text(path, lua));
     tour->reason = NULL;
     tour->is_unsupported = false;
-    *ran = run_file(tour, path, arena);
+    *ran = run_script(tour, path, lua, arena);
     *why = *ran == CS_OK ? (tour->reason ? tour->reason : "it ran") : cs_arena_text(arena, cs_error_text());
-    if (tour->is_temporary) unlink(path);
     if (!*why) *why = "no memory to say why";
     return *ran == CS_NO_MEMORY || *ran == CS_INTERNAL ? *ran : CS_OK;
 }
@@ -303,11 +286,11 @@ static enum cs_status take_next(struct tour *tour, const char *text) {
 }
 
 enum cs_status cs_tour_take(struct tour *tour) {
-    enum cs_status status = CS_OK;
     const char *next = cs_options_value(&tour->options, "next");
+    tour->folder = cs_options_value(&tour->options, "output-dir");
+    enum cs_status status = CS_OK;
     for (size_t i = 0; status == CS_OK && i < tour->options.n_given; i++)
         if (cs_text_equal(tour->options.given[i].option->name, "hit")) status = hit(tour, tour->options.given[i].value);
     if (status == CS_OK && next) status = take_next(tour, next);
-    if (tour->is_temporary) rmdir(tour->folder);
     return status;
 }

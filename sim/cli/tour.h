@@ -11,11 +11,10 @@ struct tour {
     struct cs_coverage_model model;
     struct cs_coverage coverage;
     const struct cs_device *device; /* of the run that is being made */
-    const char *folder;
+    const char *folder;  /* where its file is kept, or NULL */
     const char *reason;  /* why the latest scenario did not pass, or NULL */
     bool is_unsupported; /* since nobody simulates what it asks for */
     size_t n_taken, n_missed;
-    bool is_temporary;
     uint64_t seed;
 };
 

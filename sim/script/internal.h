@@ -26,6 +26,7 @@ struct cs_script_file {
 
 struct cs_script {
     const char *path; /* of the scenario */
+    const char *text; /* instead of the file, or NULL */
     struct cs_arena *arena;
     lua_State *L; /* the only thread: there are no coroutines */
     size_t bytes;

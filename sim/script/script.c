@@ -167,9 +167,14 @@ char *cs_script_folder(lua_State *L, const char *path) {
     return memcpy(cs_script_new(L, length + 1, 1), path, length);
 }
 
+static bool is_in_memory(const struct cs_script *script, const char *path) {
+    return script->text && cs_text_equal(path, script->path);
+}
+
 /* What luaL_loadfilex would say less well, or not at all: a pipe never ends. */
-static enum cs_status check_file(const char *path) {
+static enum cs_status check_file(const struct cs_script *script, const char *path) {
     struct stat info;
+    if (is_in_memory(script, path)) return CS_OK;
     CS_REQUIRE(stat(path, &info) == 0, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
     CS_REQUIRE(!S_ISDIR(info.st_mode), CS_BAD_FILE, "%s: found a folder, expected a Lua file", path);
     CS_REQUIRE(S_ISREG(info.st_mode), CS_BAD_FILE, "%s: found a device or pipe, expected a Lua file", path);
@@ -178,13 +183,22 @@ static enum cs_status check_file(const char *path) {
     return CS_OK;
 }
 
+/* As text only: bytecode could break out of the sandbox. */
+static int load(lua_State *L, const struct cs_script *script, const char *path) {
+    if (!is_in_memory(script, path)) return luaL_loadfilex(L, path, "t");
+    const char *name = lua_pushfstring(L, "@%s", path);
+    int code = luaL_loadbufferx(L, script->text, strlen(script->text), name, "t");
+    lua_remove(L, -2);
+    return code;
+}
+
 void cs_script_push_file(lua_State *L, const char *name, const char *path) {
     struct cs_script *script = cs_script_of(L);
-    if (check_file(path) != CS_OK) luaL_error(L, "%s", cs_error_text());
+    if (check_file(script, path) != CS_OK) luaL_error(L, "%s", cs_error_text());
     struct cs_script_file *file = CS_SCRIPT_NEW(L, struct cs_script_file, 1);
     *file = (struct cs_script_file){.next = script->files, .name = name, .path = path};
     script->files = file;
-    switch (luaL_loadfilex(L, path, "t")) { /* bytecode could break out of the sandbox */
+    switch (load(L, script, path)) {
     case LUA_OK:
         return;
     case LUA_ERRFILE:
@@ -300,10 +314,10 @@ static enum cs_status take_results(const struct cs_script *script, struct cs_scr
 
 enum cs_status cs_script_run(struct cs_script *script, const char *path, struct cs_arena *arena,
                              lua_CFunction function) {
-    CS_TRY(check_file(path));
     script->path = cs_arena_text(arena, path);
     script->arena = arena;
     CS_REQUIRE(script->path, CS_NO_MEMORY, "%s: out of memory", path);
+    CS_TRY(check_file(script, path));
     lua_State *L = lua_newstate(allocate, script);
     CS_REQUIRE(L, CS_NO_MEMORY, "%s: out of memory", path);
     memcpy(lua_getextraspace(L), &script, sizeof script);
@@ -348,4 +362,14 @@ enum cs_status cs_script_load_set(const char *path, const struct cs_setting *set
 
 enum cs_status cs_script_load(const char *path, struct cs_arena *arena, struct cs_scenario *scenario) {
     return cs_script_load_set(path, NULL, 0, arena, scenario);
+}
+
+enum cs_status cs_script_load_text(const char *name, const char *text, struct cs_arena *arena,
+                                   struct cs_scenario *scenario) {
+    struct cs_script script = {.text = text};
+    struct cs_script_list list;
+    CS_TRY(cs_script_run(&script, name, arena, run_file));
+    CS_TRY(take_results(&script, &list));
+    *scenario = list.items[0];
+    return cs_scenario_check(scenario);
 }

@@ -19,6 +19,10 @@ enum { CS_SCENARIO_NAME = 128 }; /* longest name of a scenario */
  * expected"; CS_BAD_FILE when it cannot be read. Does cs_scenario_check too. */
 enum cs_status cs_script_load(const char *path, struct cs_arena *arena, struct cs_scenario *scenario);
 
+/* The same of a script in memory; messages call it `name`. */
+enum cs_status cs_script_load_text(const char *name, const char *text, struct cs_arena *arena,
+                                   struct cs_scenario *scenario);
+
 /* A value for an option that the file declares: --set NAME=VALUE. */
 struct cs_setting {
     const char *name, *value;
