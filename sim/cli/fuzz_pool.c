@@ -22,6 +22,8 @@ struct question {
     struct cs_fuzz_plan plan;
 };
 
+#define NO_QUESTION UINT64_MAX /* number of one that ends the process */
+
 struct worker {
     pid_t pid; /* 0: not started */
     int to, from;
@@ -124,7 +126,7 @@ static void run_child(const struct cs_workers *pool, int from, int to) {
     signal(SIGINT, SIG_IGN); /* the parent ends us, in order */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     omp_set_num_threads(1);
-    while (read_all(from, &question, sizeof question)) {
+    while (read_all(from, &question, sizeof question) && question.number != NO_QUESTION) {
         judge(&question, &pool->options, &answer);
         if (!write_all(to, &answer, answer_size(&answer))) break;
     }
@@ -160,9 +162,10 @@ static enum cs_status start(struct cs_workers *pool, struct worker *worker) {
 
 /* A process that waits for a question may not see its pipe closed: those of another pool hold copies of the other end. */
 static int end(struct worker *worker, bool is_killed) {
+    static const struct question last = {.number = NO_QUESTION};
     int status = 0;
+    if (is_killed || !write_all(worker->to, &last, sizeof last)) kill(worker->pid, SIGKILL);
     close(worker->to);
-    kill(worker->pid, is_killed ? SIGKILL : SIGTERM);
     close(worker->from);
     while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) {
     }
