@@ -12,17 +12,20 @@ if(NOT COLDSTART_CUDA STREQUAL "OFF")
                      targets/sbsa-linux/lib)
     endif()
     if(COLDSTART_NVCC AND COLDSTART_CUDART)
-        set(cuda_object ${CMAKE_CURRENT_BINARY_DIR}/cuda.o)
         file(GLOB cuda_headers CONFIGURE_DEPENDS gpu/*.cuh gpu/*.h)
-        add_custom_command(OUTPUT ${cuda_object}
-            COMMAND ${COLDSTART_NVCC} -std=c++17 -O3 --fmad=false -lineinfo --cudart=static
-                -gencode arch=compute_90,code=sm_90 -gencode arch=compute_80,code=compute_80
-                -Xcompiler=-fno-exceptions,-ffp-contract=off,-fPIC
-                -I${PROJECT_SOURCE_DIR} -c ${PROJECT_SOURCE_DIR}/gpu/cuda.cu -o ${cuda_object}
-            DEPENDS gpu/cuda.cu ${cuda_headers} sim/device/device.h sim/tensor/tensor.h sim/base/base.h
-            COMMENT "Building CUDA object cuda.o" VERBATIM)
-        set_source_files_properties(${cuda_object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-        set(gpu_sources ${cuda_object})
+        set(gpu_sources "")
+        foreach(name cuda cuda_known)
+            set(cuda_object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
+            add_custom_command(OUTPUT ${cuda_object}
+                COMMAND ${COLDSTART_NVCC} -std=c++17 -O3 --fmad=false -lineinfo --cudart=static
+                    -gencode arch=compute_90,code=sm_90 -gencode arch=compute_80,code=compute_80
+                    -Xcompiler=-fno-exceptions,-ffp-contract=off,-fPIC
+                    -I${PROJECT_SOURCE_DIR} -c ${PROJECT_SOURCE_DIR}/gpu/${name}.cu -o ${cuda_object}
+                DEPENDS gpu/${name}.cu ${cuda_headers} sim/device/device.h sim/tensor/tensor.h sim/base/base.h
+                COMMENT "Building CUDA object ${name}.o" VERBATIM)
+            set_source_files_properties(${cuda_object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+            list(APPEND gpu_sources ${cuda_object})
+        endforeach()
         set(gpu_libraries ${COLDSTART_CUDART} dl pthread rt)
     elseif(COLDSTART_CUDA STREQUAL "ON")
         message(FATAL_ERROR "COLDSTART_CUDA=ON, but nvcc and libcudart_static.a were not found: put nvcc on the PATH")

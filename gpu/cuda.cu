@@ -1,4 +1,5 @@
 /* The CUDA backend: one stream, memory from a pool, pinned staging, graphs. */
+#include "gpu/cuda.cuh"
 #include "gpu/kernels.cuh"
 
 #include <stdio.h>
@@ -25,8 +26,6 @@ struct {
     struct staging up, down;
 } gpu;
 
-cudaStream_t the_stream() { return gpu.stream; }
-int n_multiprocessors() { return gpu.n_multiprocessors; }
 
 /* Asks the driver once. */
 const char *unavailable() {
@@ -194,6 +193,10 @@ void forget(struct cs_gpu_graph *graph) {
 
 } // namespace
 
+cudaStream_t cs_gpu_stream() { return gpu.stream; }
+int cs_gpu_multiprocessors() { return gpu.n_multiprocessors; }
+
 extern "C" const struct cs_gpu_backend cs_gpu_backend_cuda = {
-    "gpu", unavailable, allocate, release, upload, download, move, set, CS_GPU_KERNELS, record, play, forget,
+    "gpu",  unavailable, allocate, release, upload, download, move, set, CS_GPU_KERNELS(cs_gpu_cuda_known_map, cs_gpu_cuda_known_maximum),
+    record, play,        forget,
 };

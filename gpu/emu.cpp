@@ -1,5 +1,6 @@
 /* The kernels, for the host. What the device calls memory is the host's; nothing is asynchronous. */
 #include "gpu/kernels.cuh"
+#include "gpu/known_maximum.cuh"
 
 #include <stdlib.h>
 
@@ -39,5 +40,5 @@ void forget(struct cs_gpu_graph *) {}
 } // namespace
 
 extern "C" const struct cs_gpu_backend cs_gpu_backend_emu = {
-    "emu", unavailable, allocate, release, move, move, move, set, CS_GPU_KERNELS, record, play, forget,
+    "emu", unavailable, allocate, release, move, move, move, set, CS_GPU_KERNELS(launch_known_map, launch_known_maximum), record, play, forget,
 };

@@ -24,5 +24,7 @@ size_t cs_gpu_memory_used(const struct cs_device *device);
 /* Jobs of at least this many units compute indices in 64 bits instead of 32; at most the default, 2^30. */
 void cs_gpu_set_index_limit(int64_t n);
 enum { CS_GPU_INDEX_LIMIT = 1 << 30 };
+/* Elements that programs without a kernel of their own (known.h) have computed, on both devices, since the process began. */
+int64_t cs_gpu_interpreted(void);
 
 #endif

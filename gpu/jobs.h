@@ -3,6 +3,7 @@
 #define CS_GPU_JOBS_H
 
 #include "gpu/gpu.h"
+#include "gpu/known.h"
 
 /* Division by a constant, as a multiplication: exact for n < 2^31 in 32 bits, and for n < 2^63 in 64 bits. */
 struct cs_gpu_divisor {
@@ -231,6 +232,42 @@ struct cs_gpu_maximum {
     uint32_t lanes;                                       /* threads that share a box: a power of two */
 };
 
+/* A view over groups of a known program's elements, innermost dimension first: there an index counts groups, and a block
+ * is one of whole groups. An operand that lies densely has blocks of one. */
+struct cs_gpu_known_place {
+    unsigned char *data;
+    bool has_blocks;
+    int64_t start, stride[CS_GPU_KNOWN_DIMS]; /* elements */
+    struct cs_gpu_divisor block[CS_GPU_KNOWN_DIMS];
+};
+
+struct cs_gpu_known {
+    int ndim;
+    struct cs_gpu_known_place operand[CS_GPU_KNOWN_OPERANDS];
+    uint32_t number[CS_GPU_KNOWN_LENGTH]; /* of each instruction that has one */
+};
+
+struct cs_gpu_known_map {
+    enum cs_gpu_known_map_id id;
+    struct cs_gpu_known program;
+    struct cs_gpu_known_place to;
+    uint32_t n_groups;
+    struct cs_gpu_divisor extent[CS_GPU_KNOWN_DIMS];
+};
+
+/* Boxes are counted by `extent`, groups of one by `groups`; they begin at multiples of block, and end with the shape. */
+struct cs_gpu_known_maximum {
+    enum cs_gpu_known_maximum_id id;
+    struct cs_gpu_known program;
+    unsigned char *to;
+    enum cs_dtype to_dtype;
+    int64_t start, stride[CS_GPU_KNOWN_DIMS]; /* of the results */
+    uint32_t n, n_groups;                     /* boxes; groups of one */
+    struct cs_gpu_divisor extent[CS_GPU_KNOWN_DIMS], groups[CS_GPU_KNOWN_DIMS];
+    uint32_t block[CS_GPU_KNOWN_DIMS], shape[CS_GPU_KNOWN_DIMS];
+    uint32_t lanes; /* threads that share a box: a power of two */
+};
+
 /* ---- graph ---- */
 
 struct cs_gpu_graph {
@@ -270,6 +307,8 @@ struct cs_gpu_backend {
     enum cs_status (*digest)(const struct cs_gpu_digest *jobs, size_t n); /* no words: nothing is done */
     enum cs_status (*map)(const struct cs_gpu_map *job);
     enum cs_status (*maximum)(const struct cs_gpu_maximum *job);
+    enum cs_status (*known_map)(const struct cs_gpu_known_map *job);
+    enum cs_status (*known_maximum)(const struct cs_gpu_known_maximum *job);
     enum cs_status (*probe)(const struct cs_gpu_probe *job);
     enum cs_status (*record)(struct cs_gpu_graph *graph); /* makes `executable` */
     enum cs_status (*play)(const struct cs_gpu_graph *graph);
@@ -326,6 +365,11 @@ enum cs_status cs_gpu_relayout_run(const struct cs_gpu_backend *backend, const s
 
 enum cs_status cs_gpu_map_run(const struct cs_gpu_backend *backend, const struct cs_program *program, const struct cs_view *destination);
 enum cs_status cs_gpu_maximum_run(const struct cs_gpu_backend *backend, const struct cs_program *program, const struct cs_operand *destination);
+
+/* False when the program is not known, or lies otherwise than its kernel expects (known.h). Of `maximum`: the destination's
+ * blocks are its boxes. */
+bool cs_gpu_known_map_plan(struct cs_gpu_known_map *job, const struct cs_program *program, const struct cs_view *destination);
+bool cs_gpu_known_maximum_plan(struct cs_gpu_known_maximum *job, const struct cs_program *program, const struct cs_operand *destination);
 
 /* ---- host loops: OpenMP lives in C ---- */
 

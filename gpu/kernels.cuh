@@ -1,4 +1,4 @@
-/* All kernels, for a backend's table. */
+/* All kernels, for a backend's table, but those of known programs, which compile longest: a backend says where these are. */
 #ifndef CS_GPU_KERNELS_CUH
 #define CS_GPU_KERNELS_CUH
 
@@ -14,8 +14,8 @@
 #include "gpu/tile.cuh"
 
 /* The slots that are kernels, in the order of struct cs_gpu_backend. */
-#define CS_GPU_KERNELS                                                                                                 \
+#define CS_GPU_KERNELS(known_map, known_maximum)                                                                                            \
     launch_copy, launch_convert, launch_generate, launch_fill, launch_relayout, launch_tile, launch_permute, launch_compare, launch_digests, \
-    launch_map, launch_maximum, launch_probe
+    launch_map, launch_maximum, known_map, known_maximum, launch_probe
 
 #endif

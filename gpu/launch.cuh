@@ -23,6 +23,9 @@ extern "C" {
 #ifdef __CUDACC__
 #define HD __host__ __device__ __forceinline__
 #define HD_CALL __host__ __device__ __noinline__ /* rare and long */
+/* Of the device (cuda.cu), for all files that launch. */
+cudaStream_t cs_gpu_stream();
+int cs_gpu_multiprocessors();
 #else
 #define HD inline
 #define HD_CALL inline
@@ -45,9 +48,6 @@ enum cs_status check(const char *what, int64_t bytes, cudaError_t error) {
     return CS_OK;
 }
 
-cudaStream_t the_stream();
-int n_multiprocessors();
-
 template <class K> __global__ void __launch_bounds__(THREADS, K::n_resident) kernel(const __grid_constant__ K k) {
     extern __shared__ __align__(16) unsigned char shared[];
     const place at = {blockIdx.x, gridDim.x, threadIdx.x};
@@ -62,7 +62,7 @@ template <class K> __global__ void __launch_bounds__(THREADS, K::n_resident) ker
 /* `bytes` is for messages: what the operation writes or reads. */
 template <class K> enum cs_status launch(const char *what, int64_t bytes, const K &k, int64_t n_blocks, size_t shared_bytes) {
     if (n_blocks == 0) return CS_OK;
-    kernel<K><<<(unsigned)n_blocks, THREADS, shared_bytes, the_stream()>>>(k);
+    kernel<K><<<(unsigned)n_blocks, THREADS, shared_bytes, cs_gpu_stream()>>>(k);
     return check(what, bytes, cudaGetLastError());
 }
 
@@ -78,7 +78,7 @@ template <class K> int64_t resident_grid_of(int64_t n_tiles, size_t shared_bytes
         const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel<K>, THREADS, shared_bytes);
         if (error != cudaSuccess || per_multiprocessor < 1) per_multiprocessor = 1;
     }
-    const int64_t most = (int64_t)n_multiprocessors() * per_multiprocessor;
+    const int64_t most = (int64_t)cs_gpu_multiprocessors() * per_multiprocessor;
     return n_tiles < most ? n_tiles : most;
 }
 

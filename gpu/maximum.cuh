@@ -87,8 +87,7 @@ template <class I> struct maximum_kernel {
     }
 
     HD void finish(I element, uint32_t bits) const {
-        const uint64_t narrow = job.to.dtype == CS_BF16 && is_nan(bits) ? 0x7FC0 : rare_narrowed(job.to.dtype, bits);
-        store_bits(job.to, position_of(job.to, index_of(job.extent, job.to.first, element)), narrow);
+        store_result(job.to.data, job.to.dtype, position_of(job.to, index_of(job.extent, job.to.first, element)), bits);
     }
 
     HD int halvings() const {

@@ -374,6 +374,16 @@ static void post_load_says_what_it_lacks(void **state) {
     bare_close(&l.bare);
 }
 
+/* Of BF16, or again by another scale; other scales, layouts and dequantising are none of it. */
+static void some_post_loads_quantise(void **state) {
+    (void)state;
+    static const struct { const char *method, *backend; bool quantises; } rows[] = {
+        {"online_fp8_tensor", "triton", true},  {"online_mxfp4", "emulation", true}, {"fp8_tensor", "marlin", true},    {"fp8_block", "deepgemm", true},
+        {"fp8_block", "flashinfer_trtllm", false}, {"nvfp4_ct", "flashinfer_b12x", false}, {"mxfp8_modelopt", "emulation", false}, {"gpt_oss_mxfp4", "humming", false}};
+    for (size_t i = 0; i < CS_COUNT(rows); i++)
+        assert_int_equal(cs_backend_quantises(cs_backend_by_name(cs_method_by_name(rows[i].method), rows[i].backend)), rows[i].quantises);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shape_words_stand_for_sizes),
@@ -391,6 +401,7 @@ int main(void) {
         cmocka_unit_test(the_config_holds_parameter_objects),
         cmocka_unit_test(replace_parameter_keeps_the_object_and_copies_or_rebinds),
         cmocka_unit_test(post_load_says_what_it_lacks),
+        cmocka_unit_test(some_post_loads_quantise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,3 +250,17 @@ bool cs_backend_reduces(const struct cs_backend *backend, const struct cs_sizes 
     unsigned holds = (sizes->tp == 1 ? CS_FACT_ONE_RANK : 0) | (sizes->experts_redundant > 0 ? CS_FACT_BALANCED : 0);
     return reduces(backend->steps, *backend->n_steps, holds);
 }
+
+/* Tables that quantise again do so in place, to the value "w" (numerics.c). */
+static bool updates_weights(const struct cs_step *steps, size_t n) {
+    bool updates = false;
+    for (size_t i = 0; i < n; i++) {
+        updates = updates || (steps[i].kind == CS_STEP_UPDATE && cs_text_equal(steps[i].param, "w"));
+        if (steps[i].kind == CS_STEP_CALL) updates = updates || updates_weights(steps[i].table->steps, steps[i].table->n_steps);
+    }
+    return updates;
+}
+
+bool cs_backend_quantises(const struct cs_backend *backend) {
+    return cs_method_by_name(backend->method)->is_online || (backend->n_steps && updates_weights(backend->steps, *backend->n_steps));
+}
