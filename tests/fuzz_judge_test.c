@@ -256,6 +256,81 @@ static void each_law_is_the_only_one_to_see_a_fault(void **state) {
     cs_arena_release(&arena);
 }
 
+/* Marlin repeats the scale of an expert for each of its columns: there is no one element that a column came from. */
+static void a_repeated_scale_is_explained_as_far_as_it_goes(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_fuzz_plan plan = plan_of(
+        "seed=5867693020499565886 backend=fp8_tensor/marlin loader=per_expert_fp8_tensor ranks=ep2 layers=2 experts=4 hidden=128 "
+        "intermediate=64 beside=buffer rounding=released allocator=zero policy=record_and_fill device=ref start=cold_start "
+        "arrival=modules engine=repaired steps=D,layerwise.twice:A");
+    const struct cs_judge_options mutant = {.defects = CS_DEFECT_BIT(CS_DEFECT_DUPLICATES_COUNT)};
+    struct cs_fuzz_result result;
+    assert_int_equal(judge(&plan, &arena).outcome, CS_FUZZ_PASSED);
+    assert_ok(cs_fuzz_judge(&plan, &mutant, &arena, &result));
+    assert_int_equal(result.outcome, CS_FUZZ_FAILED);
+    assert_says(result.fingerprint.text, "params_differ scale w2_weight_scale");
+    cs_arena_release(&arena);
+}
+
+#define BESIDE(what)                                                                                                   \
+    "seed=3 backend=unquantized/flashinfer_trtllm loader=per_expert ranks=tp1 layers=2 experts=2 hidden=128 intermediate=128 beside=" what \
+    " rounding=released allocator=random policy=record_and_fill device=ref start=cold_start arrival=file engine=repaired "
+
+/* What stands beside the experts, and what else they can be, each with a fault that is seen there alone. */
+static void what_stands_beside_experts_is_judged(void **state) {
+    (void)state;
+    static const struct {
+        enum cs_defect defect;
+        const char *text, *finger;
+    } rows[] = {
+        {CS_DEFECT_PERSISTENT_BUFFERS_OVERWRITTEN, BESIDE("kept") "layer=usual steps=A,layerwise:B", "payload scale"},
+        {CS_DEFECT_LATE_NOT_COUNTED, BESIDE("late") "layer=usual steps=A,layerwise:B", "payload"},
+        {CS_DEFECT_TIE_BROKEN, BESIDE("tie") "layer=usual steps=A,layerwise:B", "params_moved"},
+        {CS_DEFECT_KV_SCALES_KEPT, BESIDE("attention") "layer=usual steps=A,layerwise:D", "_k_scale"},
+        {CS_DEFECT_DUPLICATES_COUNT, BESIDE("nothing") "layer=usual steps=A,layerwise.twice:B", "params_differ"},
+    };
+    struct cs_arena arena = {0};
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        const struct cs_judge_options mutant = {.defects = CS_DEFECT_BIT(rows[i].defect)};
+        struct cs_fuzz_plan plan = plan_of(rows[i].text);
+        struct cs_fuzz_result result = judge(&plan, &arena);
+        if (result.outcome != CS_FUZZ_PASSED) fail_msg("%s: %s", rows[i].text, result.reason);
+        assert_ok(cs_fuzz_judge(&plan, &mutant, &arena, &result));
+        if (result.outcome != CS_FUZZ_FAILED) fail_msg("%s was not found", cs_defect_name(rows[i].defect));
+        assert_says(result.fingerprint.text, rows[i].finger);
+    }
+    cs_arena_release(&arena);
+}
+
+/* A tie names its parameter as the model does, with the prefix of checkpoints or without; one to nobody is refused. */
+static void a_tie_is_found_with_the_prefix_or_without_it(void **state) {
+    (void)state;
+    static const char *const names[] = {"embed.weight", "model.embed.weight", "model.embed.bias", "embed", "head.weight"};
+    assert_int_equal(enter_new_folder(), 0);
+    for (size_t i = 0; i < CS_COUNT(names); i++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 "return cs.scenario { name = \"tie\",\n"
+                 "  model = cs.model { name = \"m\", prefix = \"model.\", layers = 1, hidden = 8, modules = {\n"
+                 "    cs.module { name = \"embed\", tensors = { { name = \"weight\", shape = { 16, \"H\" }, dtype = \"f32\" } } },\n"
+                 "    cs.module { name = \"head\", tensors = { { name = \"weight\", shape = { 16, \"H\" }, dtype = \"f32\", tied = \"%s\" } } } } },\n"
+                 "  run = function(s)\n"
+                 "    s:cold_start \"A\"\n"
+                 "    s:reload { driver = \"layerwise\", checkpoint = \"B\" }\n"
+                 "    s:expect { params_differ = 0, alias_differ = 0, missing = 0, excess = 0 }\n"
+                 "  end }\n", names[i]);
+        write_text("tie.lua", text);
+        if (i < 2) {
+            coldstart("run tie.lua -q");
+            assert_int_equal(outcome.status, 0);
+        } else {
+            assert_refused("run tie.lua -q", 2, "model.head.weight: found tied = \"");
+        }
+    }
+    assert_int_equal(leave_folder(), 0);
+}
+
 /* Rules say that whatever the release can load, the engine without its faults loads too: asked of a sample. */
 static void sizes_that_fit_the_release_fit_without_its_faults(void **state) {
     (void)state;
@@ -319,6 +394,9 @@ int main(void) {
         cmocka_unit_test(a_verdict_says_after_which_loads_a_module_waited),
         cmocka_unit_test(a_direct_load_after_a_stopped_layerwise_one_is_refused),
         cmocka_unit_test(each_law_is_the_only_one_to_see_a_fault),
+        cmocka_unit_test(a_repeated_scale_is_explained_as_far_as_it_goes),
+        cmocka_unit_test(what_stands_beside_experts_is_judged),
+        cmocka_unit_test(a_tie_is_found_with_the_prefix_or_without_it),
         cmocka_unit_test(sizes_that_fit_the_release_fit_without_its_faults),
         cmocka_unit_test(a_canary_is_found),
         cmocka_unit_test(a_doubled_judgement_is_the_same),

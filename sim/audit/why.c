@@ -38,6 +38,9 @@ static bool step_back(struct walk *walk) {
     bool has_source = entry->has_source && entry->kind != CS_LOG_LOAD;
     if (!has_source) return false;
     int64_t source = walk->index;
+    bool is_one_to_one =
+        entry->kind == CS_LOG_RELAYOUT || cs_view_numel(&entry->destination) == cs_view_numel(&entry->source);
+    if (!is_one_to_one) return false; /* repeated, as a scale for each row of it is: no one element */
     if (entry->kind == CS_LOG_RELAYOUT) {
         int64_t size = entry->plan->rows * entry->plan->columns, from = cs_plan_source(entry->plan, walk->index % size);
         if (from < 0) return false; /* padding that the relayout itself adds */

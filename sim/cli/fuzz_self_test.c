@@ -7,7 +7,7 @@
 
 #include "sim/cli/fuzz_json.h"
 
-enum { WINDOW = 1024, DEFAULT_SECONDS = 20, DEFAULT_PLANS = 5000 };
+enum { WINDOW = 1024, DEFAULT_SECONDS = 20, DEFAULT_PLANS = 5000, BLIND_SHARE = 10 };
 
 struct hunt {
     enum cs_defect mutant;
@@ -81,8 +81,9 @@ static enum cs_status look_at(struct self_test *test, struct hunt *hunt, const s
 
 static enum cs_status search(struct self_test *test, struct hunt *hunt) {
     const struct cs_campaign *campaign = test->campaign;
-    double start = cs_progress_now();
+    double start = cs_progress_now(), most_seconds = test->most_seconds;
     size_t first = 0, next = 0;
+    if (cs_fuzz_blind_reason(hunt->mutant)) most_seconds /= BLIND_SHARE; /* whether the reason is true */
     memset(test->is_answered, 0, sizeof test->is_answered);
     for (bool is_late = false; first < next || (!hunt->is_found && !is_late && next < test->most_plans);) {
         bool is_open = !hunt->is_found && !is_late && next < test->most_plans && next - first < WINDOW;
@@ -100,7 +101,7 @@ static enum cs_status search(struct self_test *test, struct hunt *hunt) {
             hunt->n_plans = first + 1;
             hunt->seconds = cs_progress_now() - start;
         }
-        is_late = cs_progress_now() - start > test->most_seconds;
+        is_late = cs_progress_now() - start > most_seconds;
     }
     return CS_OK;
 }
@@ -126,6 +127,11 @@ static const char *n_experts(const struct cs_fuzz_plan *plan) {
     return cs_axis_value(CS_AXIS_experts, plan->axis[CS_AXIS_experts]);
 }
 
+static const char *reason_of(const struct hunt *hunt) {
+    const char *reason = cs_fuzz_blind_reason(hunt->mutant);
+    return reason ? reason : "rare: more plans may find it";
+}
+
 static void print_hunt(FILE *out, const struct hunt *hunt) {
     const struct cs_fuzz_failure *failure = &hunt->failure;
     fprintf(out, "%-31s %6zu %8.1f", cs_defect_name(hunt->mutant), hunt->n_plans, hunt->seconds);
@@ -133,7 +139,7 @@ static void print_hunt(FILE *out, const struct hunt *hunt) {
         fprintf(out, " %10d %7s %8.1f  %s\n", n_operations(&failure->plan), n_experts(&failure->plan), failure->seconds,
                 failure->fingerprint);
     else
-        fprintf(out, "  not found\n");
+        fprintf(out, "  not found: %s\n", reason_of(hunt));
     fflush(out);
 }
 
@@ -149,17 +155,19 @@ static double median(double *numbers, size_t n) {
 
 static void print_medians(const struct self_test *test) {
     double numbers[5][CS_N_DEFECTS];
-    size_t n = 0;
+    size_t n = 0, n_blind = 0;
     for (size_t i = 0; i < test->n_hunts; i++) {
         const struct hunt *hunt = &test->hunts[i];
+        n_blind += !hunt->is_found && cs_fuzz_blind_reason(hunt->mutant);
         if (!hunt->is_found) continue;
         numbers[0][n] = (double)hunt->n_plans, numbers[1][n] = hunt->seconds;
         numbers[2][n] = n_operations(&hunt->failure.plan), numbers[3][n] = atof(n_experts(&hunt->failure.plan));
         numbers[4][n++] = hunt->failure.seconds;
     }
     fprintf(test->campaign->text,
-            "%zu of %zu mutants found; medians: %.0f plans, %.1f s; made small: %.0f operations, %.0f experts, in %.1f s\n",
-            n, test->n_hunts, median(numbers[0], n), median(numbers[1], n), median(numbers[2], n),
+            "%zu of %zu mutants found, %zu more cannot be; medians: %.0f plans, %.1f s; made small: %.0f operations, %.0f experts, in "
+            "%.1f s\n",
+            n, test->n_hunts, n_blind, median(numbers[0], n), median(numbers[1], n), median(numbers[2], n),
             median(numbers[3], n), median(numbers[4], n));
 }
 
@@ -168,6 +176,7 @@ static json_t *json_of_hunt(const struct hunt *hunt) {
     const struct cs_fuzz_failure *failure = &hunt->failure;
     json_t *object = json_pack("{s:s, s:b, s:I, s:f}", "mutant", cs_defect_name(hunt->mutant), "found", hunt->is_found,
                                "plans", (json_int_t)hunt->n_plans, "seconds", hunt->seconds);
+    if (object && !hunt->is_found) json_object_set_new(object, "reason", json_string(reason_of(hunt)));
     if (!object || !hunt->is_found) return object;
     json_object_set_new(object, "fingerprint", cs_json_text(failure->fingerprint));
     json_object_set_new(object, "plan", json_string(cs_fuzz_plan_text(&failure->plan, text)));

@@ -14,6 +14,22 @@ static const struct cs_fuzz_ranks ranks[] = {
 static const char *const roundings[] = {"released", "reference"}, *const arrivals[] = {"file", "modules"},
                          *const engines[] = {"released", "repaired"};
 
+/* ---- experts of a layer ---- */
+
+static const struct layer {
+    const char *name;
+    struct cs_layer_settings settings;
+} layers[] = {
+    {"usual", {0}},
+    {"biases", {.on = CS_WITH_BIAS}},
+    {"redundant", {.redundant = 2}},
+    {"round_robin", {.is_round_robin = true}},
+    {"deepep", {.all2all = CS_ALL2ALL_DEEPEP_HT}},
+    {"asymmetric", {.on = CS_ASYMMETRIC}},
+    {"per_channel", {.on = CS_PER_CHANNEL}},
+    {"ungated", {.on = CS_NOT_GATED}},
+};
+
 /* ---- what stands beside the experts ---- */
 
 static const struct cs_template_tensor norm[] = {
@@ -28,6 +44,25 @@ static const struct cs_template_tensor counted[] = {
     {.name = "seen", .shape = "8", .kind = CS_BUFFER, .dtype = CS_F32, .init = CS_INIT_ZEROS},
 };
 
+/* What a reload must leave alone, since no checkpoint has it, or bring back. */
+static const struct cs_template_tensor kept[] = {
+    {.name = "weight", .shape = "Hu", .dtype = CS_F32, .init = CS_INIT_EMPTY},
+    {.name = "root_size", .shape = "1", .kind = CS_BUFFER, .dtype = CS_F32, .init = CS_INIT_VALUE, .init_value = 0.125},
+    {.name = "scale", .shape = "2", .kind = CS_PERSISTENT_BUFFER, .dtype = CS_F32, .init = CS_INIT_VALUE, .init_value = 3},
+    {.name = "_expert_map", .shape = "4", .kind = CS_BUFFER, .dtype = CS_I32, .init = CS_INIT_ARANGE},
+};
+/* One that is registered when the module's first tensor comes. */
+static const struct cs_template_tensor late[] = {
+    {.name = "weight", .shape = "Hu", .dtype = CS_BF16, .init = CS_INIT_EMPTY},
+    {.name = "bias_late", .shape = "Hu", .dtype = CS_BF16, .init = CS_INIT_EMPTY, .is_late = true},
+};
+static const struct cs_template_tensor embedding[] = {
+    {.name = "weight", .shape = "16 Hu", .dtype = CS_BF16, .init = CS_INIT_EMPTY},
+};
+static const struct cs_template_tensor head[] = {
+    {.name = "weight", .shape = "16 Hu", .dtype = CS_BF16, .init = CS_INIT_EMPTY, .tied = "embed_tokens.weight"},
+};
+
 #define EXPERTS                                                                                                        \
     { .name = "layers.{layer}.mlp.experts.routed_experts", .is_routed_experts = true, .checkpoint = "layers.{layer}.mlp.experts" }
 #define MODULE(path, rows)                                                                                             \
@@ -39,6 +74,11 @@ static const struct cs_module_template with_router[] = {MODULE("layers.{layer}.m
                                                         MODULE("norm", norm)};
 static const struct cs_module_template with_buffer[] = {EXPERTS, MODULE("layers.{layer}.gate", counted)};
 
+static const struct cs_module_template with_kept[] = {EXPERTS, MODULE("layers.{layer}.gate", kept)};
+static const struct cs_module_template with_late[] = {MODULE("layers.{layer}.proj", late), EXPERTS};
+static const struct cs_module_template with_tie[] = {MODULE("embed_tokens", embedding), EXPERTS, MODULE("lm_head", head)};
+static const struct cs_module_template with_attention[] = {{.name = "layers.{layer}.attn", .is_attention = true}, EXPERTS};
+
 static const struct beside {
     const char *name;
     const struct cs_module_template *templates;
@@ -48,6 +88,10 @@ static const struct beside {
     {"norm", with_norm, CS_COUNT(with_norm)},
     {"router", with_router, CS_COUNT(with_router)},
     {"buffer", with_buffer, CS_COUNT(with_buffer)},
+    {"kept", with_kept, CS_COUNT(with_kept)},
+    {"late", with_late, CS_COUNT(with_late)},
+    {"tie", with_tie, CS_COUNT(with_tie)},
+    {"attention", with_attention, CS_COUNT(with_attention)},
 };
 
 /* ---- memory ---- */
@@ -159,6 +203,13 @@ const struct cs_driver *cs_fuzz_start_of(const struct cs_fuzz_plan *plan) {
     return cs_drivers[index_of(plan, CS_AXIS_start)];
 }
 
+const char *cs_fuzz_beside_of(const struct cs_fuzz_plan *plan) { return besides[plan->axis[CS_AXIS_beside]].name; }
+const struct cs_layer_settings *cs_fuzz_layer_of(const struct cs_fuzz_plan *plan) {
+    return &layers[plan->axis[CS_AXIS_layer]].settings;
+}
+bool cs_fuzz_has_attention(const struct cs_fuzz_plan *plan) {
+    return besides[plan->axis[CS_AXIS_beside]].templates == with_attention;
+}
 bool cs_fuzz_is_repaired(const struct cs_fuzz_plan *plan) { return plan->axis[CS_AXIS_engine] == 1; }
 bool cs_fuzz_shuffles_modules(const struct cs_fuzz_plan *plan) { return plan->axis[CS_AXIS_arrival] == 1; }
 
@@ -185,6 +236,7 @@ void cs_fuzz_apply_axes(const struct cs_fuzz_plan *plan, struct cs_scenario *sce
         .n_templates = beside->n,
         .templates = beside->templates,
     };
+    scenario->layer = layers[plan->axis[CS_AXIS_layer]].settings;
     scenario->method = cs_fuzz_backend_of(plan)->method;
     scenario->backend = cs_fuzz_backend_of(plan)->name;
     scenario->loader = cs_fuzz_loader_of(plan)->name;
@@ -205,6 +257,7 @@ static size_t count(enum cs_axis_id id) {
     case CS_AXIS_rounding: return CS_COUNT(roundings);
     case CS_AXIS_arrival: return CS_COUNT(arrivals);
     case CS_AXIS_engine: return CS_COUNT(engines);
+    case CS_AXIS_layer: return CS_COUNT(layers);
     case CS_AXIS_allocator: return CS_COUNT(memories);
     default: return numbers[id].n ? numbers[id].n : list_of(id)->n;
     }
@@ -235,6 +288,7 @@ const char *cs_axis_value(enum cs_axis_id id, size_t value) {
     case CS_AXIS_rounding: return roundings[value];
     case CS_AXIS_arrival: return arrivals[value];
     case CS_AXIS_engine: return engines[value];
+    case CS_AXIS_layer: return layers[value].name;
     case CS_AXIS_allocator: return memories[value].name;
     default: return number_text(numbers[id].values[value]);
     }

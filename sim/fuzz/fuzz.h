@@ -35,7 +35,8 @@
     X(device,       "which device does the byte work, compared with ref")                                              \
     X(start,        "driver that starts the server")                                                                    \
     X(arrival,      "order of independent modules, in the start and in loads that have no other")                      \
-    X(engine,       "with the standing defects of the release, or without them")
+    X(engine,       "with the standing defects of the release, or without them")                                       \
+    X(layer,        "what else a layer's experts are: with biases, copied, dealt out …")
 /* clang-format on */
 
 enum cs_axis_id {
@@ -74,6 +75,7 @@ struct cs_manner {
     bool needs_tensors; /* means nothing to a driver that takes finished tensors */
     bool may_refuse;    /* some models refuse it */
     bool reorders;      /* of two tensors with one place, the other one is last */
+    bool repeats;       /* some tensors come twice */
     bool is_stopped;    /* the sender is gone half-way: what the driver kept is in the next load */
     bool sleeps;        /* the server sleeps, its pages are discarded, it wakes, and then the load comes */
     uint32_t channels;  /* bits of enum cs_count that it changes by its nature */
@@ -166,7 +168,7 @@ extern const size_t cs_n_breakages;
 
 /* Answers about sizes, which the engine gives by a cold start, one byte for each combination of the axes that they
  * depend on; begins as zeros. */
-enum { CS_LEGAL_SLOTS = 1 << 23 };
+enum { CS_LEGAL_SLOTS = 1 << 26 }; /* few of them are ever touched */
 struct cs_legal_memo {
     uint8_t slot[CS_LEGAL_SLOTS];
 };
@@ -278,6 +280,9 @@ struct cs_judge_options {
 /* Runs the plan and judges it. A status other than CS_OK is a fault of ours, not of the plan. */
 enum cs_status cs_fuzz_judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
                              struct cs_arena *arena, struct cs_fuzz_result *result);
+
+/* Why no plan can see a mutant; NULL: one can. */
+const char *cs_fuzz_blind_reason(enum cs_defect defect);
 
 /* ---- shrinking ---- */
 

@@ -26,10 +26,16 @@ const char *cs_fuzz_other_loader(const struct cs_fuzz_plan *plan);
 
 extern const char *const cs_fuzz_checkpoint_names[CS_PLAN_CHECKPOINTS];
 extern const struct cs_checkpoint_config cs_fuzz_checkpoints[CS_PLAN_CHECKPOINTS];
+enum { CS_FUZZ_WITHOUT_OPTIONAL = 3 }; /* the checkpoint "D" of a model with attention */
 
 /* Checkpoint that a step sends, by what the server holds before it. */
 int cs_fuzz_sent(const struct cs_fuzz_plan *plan, size_t step);
 
+/* What stands beside the experts: "norm" … */
+const char *cs_fuzz_beside_of(const struct cs_fuzz_plan *plan);
+const struct cs_layer_settings *cs_fuzz_layer_of(const struct cs_fuzz_plan *plan);
+/* Whether it has attention layers, of whose KV-cache scales one checkpoint has none. */
+bool cs_fuzz_has_attention(const struct cs_fuzz_plan *plan);
 /* Whether the engine is without the standing defects. */
 bool cs_fuzz_is_repaired(const struct cs_fuzz_plan *plan);
 /* Whether modules come in another order than in the file, in every load and the start. */
@@ -53,6 +59,7 @@ struct cs_promise {
     bool has_marks;   /* the latest load that ran loaders marked all padding, in the checkpoint's layout */
     bool has_foreign_marks; /* padding marked in the kernel's layout waits for the next fill, which skips it (R2.3,
                                R2.4) */
+    bool has_lost_buffers; /* the release overwrites persistent buffers, and nobody brings them back (F7) */
     enum cs_residue residue;
     uint32_t always_excused; /* channels that the steps so far change by their nature */
     /* of the step that was taken last */

@@ -55,6 +55,8 @@ static void say_tensor(struct out *out, const struct cs_template_tensor *tensor)
     shape[n] = 0;
     say(out, "          { name = \"%s\", shape = { \"%s\" }, dtype = \"%s\", created = \"%s\"", tensor->name, shape,
         cs_dtype_name(tensor->dtype), cs_init_name(tensor->init));
+    if (tensor->tied) say(out, ", tied = \"%s\"", tensor->tied);
+    if (tensor->is_late) put(out, ", late = true");
     if (tensor->init == CS_INIT_VALUE) say(out, ", value = %g", tensor->init_value);
     if (tensor->has_padding_value) say(out, ", padding_value = %g", tensor->padding_value);
     if (tensor->kind != CS_PARAMETER) say(out, ", kind = \"%s\"", kinds[tensor->kind]);
@@ -64,6 +66,7 @@ static void say_tensor(struct out *out, const struct cs_template_tensor *tensor)
 static void say_module(struct out *out, const struct cs_module_template *module) {
     say(out, "      cs.module {\n        name = \"%s\",\n", module->name);
     if (module->is_routed_experts) put(out, "        routed_experts = true,\n");
+    if (module->is_attention) put(out, "        attention = true,\n");
     if (module->checkpoint) say(out, "        checkpoint = \"%s\",\n", module->checkpoint);
     if (module->n_tensors) put(out, "        tensors = {\n");
     for (size_t i = 0; i < module->n_tensors; i++) say_tensor(out, &module->tensors[i]);
@@ -77,6 +80,41 @@ static void say_model(struct out *out, const struct cs_model_config *model) {
         model->name, model->prefix, model->layers, model->experts, model->hidden, model->intermediate);
     for (size_t i = 0; i < model->n_templates; i++) say_module(out, &model->templates[i]);
     put(out, "    },\n  },\n");
+}
+
+/* ---- checkpoints, where they are not the usual ones ---- */
+
+static void say_checkpoints(struct out *out, const struct cs_scenario *scenario) {
+    bool is_usual = true;
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) is_usual &= !scenario->checkpoints[i].leaves_out_optional;
+    if (is_usual) return;
+    put(out, "  checkpoints = { ");
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
+        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
+        say(out, "%s%s = ", i ? ", " : "", config->name);
+        if (config->perturbs)
+            say(out, "cs.perturbed(\"%s\", %u)", config->perturbs, config->version);
+        else
+            put(out, config->leaves_out_optional ? "cs.without_optional()" : "cs.synthetic()");
+    }
+    put(out, " },\n");
+}
+
+/* ---- experts of a layer ---- */
+
+static void say_layer(struct out *out, const struct cs_layer_settings *layer) {
+    static const struct {
+        unsigned option;
+        const char *line;
+    } lines[] = {{CS_WITH_BIAS, "experts = { bias = true }"},
+                 {CS_NOT_GATED, "experts = { gated = false }"},
+                 {CS_ASYMMETRIC, "quantization = { asymmetric = true }"},
+                 {CS_PER_CHANNEL, "quantization = { per_channel = true }"}};
+    for (size_t i = 0; i < CS_COUNT(lines); i++)
+        if (layer->on & lines[i].option) say(out, "  %s,\n", lines[i].line);
+    if (layer->redundant) say(out, "  experts = { redundant = %" PRId64 " },\n", layer->redundant);
+    if (layer->is_round_robin) put(out, "  experts = { placement = \"round_robin\" },\n");
+    if (layer->all2all) say(out, "  all2all = \"%s\",\n", cs_all2all_name(layer->all2all));
 }
 
 /* ---- server ---- */
@@ -208,6 +246,8 @@ char *cs_scenario_lua(const struct cs_scenario *scenario, const char *const *com
     say(&out, "\n  rounding = \"%s\", tp = %d, ep = %d,\n  ", scenario->rounding, scenario->tp, scenario->ep);
     say_list(&out, "policies", scenario->policies, scenario->n_policies);
     put(&out, ",\n");
+    say_layer(&out, &scenario->layer);
+    say_checkpoints(&out, scenario);
     say_allocator(&out, &scenario->allocator);
     say_switched(&out, "defects", scenario->defects, true);
     say_switched(&out, "fixes", scenario->defects, false);

@@ -93,7 +93,7 @@ const struct cs_manner cs_manners[] = {
     {.name = "slept",        .text = "every tensor, after a sleep that discarded all pages", .is_complete = true, .sleeps = true},
     {.name = "unknown",      .text = "every tensor, and one that the model does not know", .is_complete = true, .needs_tensors = true, .may_refuse = true,
      .channels = CHANNEL(excess), .apply = send_unknown},
-    {.name = "twice",        .text = "one of the loader's tensors is sent twice", .needs_tensors = true, .channels = CHANNEL(duplicate) | CHANNEL(excess), .apply = send_twice},
+    {.name = "twice",        .text = "one of the loader's tensors is sent twice", .is_complete = true, .needs_tensors = true, .repeats = true, .channels = CHANNEL(duplicate) | CHANNEL(excess), .apply = send_twice},
     {.name = "stopped",      .text = "after two tensors the sender is gone", .is_stopped = true, .channels = CHANNEL(missing), .apply = stop_early},
     {.name = "nothing",      .text = "begun and finished, and nothing is sent: nothing may change", .is_complete = true, .is_same = true,
      .is_empty = true, .channels = CHANNEL(missing), .apply = omit_all},
@@ -174,7 +174,7 @@ const char *cs_fuzz_other_loader(const struct cs_fuzz_plan *plan) {
     for (const char *const *name = cs_fuzz_method_of(plan)->loaders; *name; name++) {
         const struct cs_loader *other = cs_loader_by_name(*name);
         bool fits = other && other != form && is_per_expert(other) && other->n_rows == form->n_rows &&
-                    other->is_transposed == form->is_transposed;
+                    other->is_transposed == form->is_transposed && cs_session_takes_form(other, form);
         if (fits) return *name;
     }
     return NULL;

@@ -20,7 +20,7 @@ static bool have_one_place(const struct cs_loader_row *a, const struct cs_loader
 }
 
 static bool shares_places(const struct cs_fuzz_plan *plan, const struct cs_loader *loader) {
-    unsigned options = cs_fuzz_method_of(plan)->usual.options;
+    unsigned options = cs_fuzz_method_of(plan)->usual.options | cs_fuzz_layer_of(plan)->on;
     for (size_t i = 0; i < loader->n_rows; i++)
         for (size_t j = 0; j < i; j++)
             if (cs_options_select(options, loader->rows[i].when) && cs_options_select(options, loader->rows[j].when) &&
@@ -37,7 +37,7 @@ static bool forgets_padding_values(const struct cs_fuzz_plan *plan) {
     for (size_t i = 0; i < method->n_params; i++) {
         const struct cs_param_row *row = &method->params[i];
         bool is_one = row->init == CS_INIT_ONES || row->init == CS_INIT_VALUE;
-        has_ones |= is_one && cs_dtype_is_floating(row->dtype) && cs_options_select(method->usual.options, row->when);
+        has_ones |= is_one && cs_dtype_is_floating(row->dtype);
     }
     return has_ones && cs_text_equal(cs_fuzz_start_of(plan)->name, "meta_build");
 }
@@ -49,6 +49,7 @@ struct step {
     const struct cs_manner *manner;
     const struct cs_loader *loader;
     bool shares_places;
+    int sent;                  /* checkpoint */
     bool nature_has_no_layout; /* what a weight cache attached has no checkpoint layout to load into */
 };
 
@@ -62,7 +63,26 @@ static struct step step_of(const struct cs_fuzz_plan *plan, size_t i) {
     step.nature_has_no_layout = is_other && cs_text_equal(cs_fuzz_start_of(plan)->name, "meta_build");
     step.loader = other ? cs_loader_by_name(other) : cs_fuzz_loader_of(plan);
     step.shares_places = shares_places(plan, step.loader);
+    step.sent = cs_fuzz_sent(plan, i);
     return step;
+}
+
+/* No tensor came that would have registered the late one. */
+static bool lacks_late(const struct cs_fuzz_plan *plan) {
+    return cs_text_equal(cs_fuzz_beside_of(plan), "late") && cs_fuzz_start_of(plan)->takes == CS_TAKES_NOTHING;
+}
+
+/* What is not the experts', and configurations of them that loaders do not agree about. */
+static bool loses_beside(const struct cs_promise *promise, const struct step *step) {
+    const struct cs_fuzz_plan *plan = promise->plan;
+    bool is_filled = step->driver->takes != CS_TAKES_KERNEL_TENSORS, has_attention = cs_fuzz_has_attention(plan);
+    /* F8: KV-cache scales stay when the checkpoint has none; finished tensors are parameters, and scales are buffers */
+    bool has_no_scales = step->sent == CS_FUZZ_WITHOUT_OPTIONAL && !promise->is_repaired;
+    /* an untrusted load leaves scales as parameters, without the post-load that takes them away */
+    if (has_attention && (has_no_scales || !is_filled || promise->is_deformed)) return true;
+    if (lacks_late(plan)) return true;
+    /* combined tensors are narrowed to a rank's first experts and the following ones, wherever they were placed */
+    return cs_fuzz_layer_of(plan)->is_round_robin && step->manner->needs_other_loader;
 }
 
 /* After which a server does not hold its checkpoint, whatever it held before: no findings. `held`: it held one. */
@@ -73,13 +93,20 @@ static bool is_known_to_lose(const struct cs_promise *promise, const struct step
     if (is_filled && is_released && forgets_padding_values(promise->plan)) return true;
     if (step->shares_places && nature->keeps_calls && is_released) return true; /* F10, F11 */
     if (nature->is_untrusted) return true;
+    if (promise->has_lost_buffers || loses_beside(promise, step)) return true;
     /* no loader runs: what no earlier load marked, a dummy start's padding say, is not replayed either (R4.11) */
     if (nature->replays_marks && !promise->has_marks) return true;
     if (promise->has_foreign_marks && is_filled) return true;
     /* a module of which nothing is counted is left as it was: right only if it was right */
     if (nature->keeps_calls && !held && has_empty_rank(promise->plan)) return true;
+    if (nature->keeps_calls && step->manner->repeats && is_released) return true; /* F4 */
     /* F13: copies that nobody counts; such a reload keeps the old values */
     return nature->keeps_calls && step->loader->bypasses_counter && is_released;
+}
+
+/* F7 */
+static bool overwrites_buffers(const struct cs_promise *promise, const struct step *step) {
+    return cs_text_equal(cs_fuzz_beside_of(promise->plan), "kept") && step->nature->keeps_calls && !promise->is_repaired;
 }
 
 /* What the load leaves of padding records. */
@@ -138,6 +165,8 @@ static bool must_change_nothing(const struct cs_promise *promise, const struct s
     bool has_weights = i > 0 || cs_fuzz_start_of(promise->plan)->takes != CS_TAKES_NOTHING; /* or nothing to look at */
     if (promise->residue != CS_RESIDUE_NONE || !has_weights) return false;
     if (step->nature->processes_all || step->manner->sleeps) return false;
+    /* scales that a checkpoint does not have become 1, as in a cold start, whatever else of it is sent */
+    if (cs_fuzz_has_attention(promise->plan) && step->sent == CS_FUZZ_WITHOUT_OPTIONAL) return false;
     return step->manner->is_empty || is_repetition(promise, step, i);
 }
 
@@ -153,9 +182,11 @@ void cs_promise_start(struct cs_promise *promise, const struct cs_fuzz_plan *pla
 static bool may_refuse(const struct cs_promise *promise, const struct step *step) {
     const struct cs_driver_nature *nature = step->nature;
     const struct cs_manner *manner = step->manner;
-    bool finds_no_slot = nature->keeps_calls && step->shares_places && !promise->is_repaired;
+    bool finds_no_slot =
+        nature->keeps_calls && (step->shares_places || manner->repeats) && !promise->is_repaired; /* F4, F10, F11 */
     return promise->residue != CS_RESIDUE_NONE || promise->is_deformed || !manner->is_complete || manner->may_refuse ||
-           nature->is_untrusted || nature->may_refuse || step->nature_has_no_layout || finds_no_slot;
+           nature->is_untrusted || nature->may_refuse || step->nature_has_no_layout || finds_no_slot ||
+           lacks_late(promise->plan);
 }
 
 void cs_promise_step(struct cs_promise *promise, size_t i) {
@@ -168,6 +199,7 @@ void cs_promise_step(struct cs_promise *promise, size_t i) {
     promise->is_unchanged = must_change_nothing(promise, &step, i);
     promise->always_excused |= natural;
     promise->excused = promise->always_excused | step.manner->channels | step.nature->channels_once;
+    promise->has_lost_buffers |= overwrites_buffers(promise, &step);
     bool is_right = step.manner->is_complete && recovers(promise, &step) && !is_known_to_lose(promise, &step, held);
     promise->holds = does_nothing ? held && promise->residue == CS_RESIDUE_NONE : is_right && !step.manner->is_empty;
     promise->residue = residue_after(promise, &step);

@@ -36,6 +36,7 @@ static bool sizes_fit(const struct cs_fuzz_plan *plan) {
                                    .n_ops = CS_COUNT(ops),
                                    .ops = ops};
     cs_fuzz_apply_axes(&start, &scenario);
+    if (plan->axis[CS_AXIS_layer] && cs_scenario_check(&scenario) != CS_OK) return false; /* nobody has such layers */
     scenario.own_method = cs_fuzz_method_of(plan);
     scenario.own_backend = cs_fuzz_backend_of(plan); /* nobody has to look for them */
     const struct cs_device device = cs_idle_device();
@@ -94,15 +95,16 @@ const struct cs_rule cs_rules[] = {
     {"direct_has_a_layout", "a server whose weights arrived already processed has no checkpoint layout for a direct reload", AXIS(start), true, CS_REFUSED_BY_RUN, direct_has_a_layout},
     {"a_dummy_start_is_loaded", "random numbers are no checkpoint: a dummy start needs a load", AXIS(start), true, CS_REFUSED_BY_CHECK, a_dummy_start_is_loaded},
     {"finished_tensors_have_no_order", "finished tensors have no loader and no order of arrival", 0, true, CS_REFUSED_BY_CHECK, finished_tensors_have_no_order},
-    {"sizes_fit", "the back end can split and round these sizes",
-     AXIS(backend) | AXIS(loader) | AXIS(ranks) | AXIS(experts) | AXIS(hidden) | AXIS(intermediate) | AXIS(rounding) | AXIS(engine), false, CS_REFUSED_BY_CHECK, sizes_fit},
+    {"sizes_fit", "the back end can split and round these sizes, and has such layers",
+     AXIS(backend) | AXIS(loader) | AXIS(ranks) | AXIS(experts) | AXIS(hidden) | AXIS(intermediate) | AXIS(rounding) | AXIS(engine) | AXIS(layer), false, CS_REFUSED_BY_CHECK, sizes_fit},
 };
 /* clang-format on */
 const size_t cs_n_rules = CS_COUNT(cs_rules);
 
 static uint64_t sizes_key(const struct cs_fuzz_plan *plan) {
-    static const enum cs_axis_id read[] = {CS_AXIS_backend, CS_AXIS_loader,       CS_AXIS_ranks,    CS_AXIS_experts,
-                                           CS_AXIS_hidden,  CS_AXIS_intermediate, CS_AXIS_rounding, CS_AXIS_engine};
+    static const enum cs_axis_id read[] = {CS_AXIS_backend,      CS_AXIS_loader,   CS_AXIS_ranks,
+                                           CS_AXIS_experts,      CS_AXIS_hidden,   CS_AXIS_intermediate,
+                                           CS_AXIS_rounding,     CS_AXIS_engine,   CS_AXIS_layer};
     uint64_t key = 0;
     for (size_t i = 0; i < CS_COUNT(read); i++) key = key * cs_axis(read[i])->n + plan->axis[read[i]];
     return key;

@@ -123,10 +123,16 @@ static enum cs_status make_guaranteed(struct cs_plan_stream *stream) {
 
 /* ---- random values ---- */
 
+/* Sizes cost time: the smaller of two, so that most plans are quick, and large ones are there. */
+static bool is_size(enum cs_axis_id id) {
+    return id == CS_AXIS_layers || id == CS_AXIS_experts || id == CS_AXIS_hidden || id == CS_AXIS_intermediate;
+}
+
 static uint8_t roll_value(struct cs_plan_stream *stream, enum cs_axis_id id) {
     size_t n = cs_axis(id)->n;
     for (size_t tries = 0; tries < TRIES; tries++) {
-        size_t value = cs_roll_below(&stream->dice, n);
+        size_t value = cs_roll_below(&stream->dice, n), other = is_size(id) ? cs_roll_below(&stream->dice, n) : value;
+        if (other < value) value = other;
         bool is_allowed = !stream->options.space.is_left_out[id][value] && stream->has_value[id][value];
         if (is_allowed) return (uint8_t)value;
     }

@@ -85,6 +85,47 @@ static bool has_turn(const struct cs_model_config *model, size_t t, size_t first
     return pass >= module->first_layer && pass >= 0 && pass < model->layers;
 }
 
+/* ---- ties ---- */
+
+static bool has_parameter(const struct cs_module_spec *module, const char *name) {
+    size_t length = strlen(module->name);
+    if (strncmp(module->name, name, length) != 0 || name[length] != '.') return false;
+    for (size_t i = 0; i < module->n_tensors; i++)
+        if (module->tensors[i].kind == CS_PARAMETER && cs_text_equal(module->tensors[i].name, name + length + 1))
+            return true;
+    return false;
+}
+
+static bool is_there(const struct cs_module_spec *specs, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (has_parameter(&specs[i], name)) return true;
+    return false;
+}
+
+/* A tie names its parameter as `modules` does, or with the model's prefix, as checkpoints do. */
+static enum cs_status tie(struct cs_session *session, const struct cs_module_spec *specs, size_t n, int layer,
+                          struct cs_module_spec *spec) {
+    const struct cs_scenario *scenario = session->config.scenario;
+    bool is_alone = session->config.only_module != NULL; /* the other module is not built */
+    for (size_t i = 0; i < spec->n_tensors; i++) {
+        const struct cs_tensor_spec *tensor = &spec->tensors[i];
+        if (!tensor->tied) continue;
+        const char *name = name_of(&session->arena, scenario->model.prefix, tensor->tied, layer);
+        CS_REQUIRE(name, CS_NO_MEMORY, "out of memory for the names of tied parameters");
+        size_t length = strlen(scenario->model.prefix);
+        bool is_whole = length && strncmp(tensor->tied, scenario->model.prefix, length) == 0;
+        if (is_alone ? is_whole : is_there(specs, n, tensor->tied)) name = tensor->tied;
+        CS_REQUIRE(is_alone || is_there(specs, n, name), CS_BAD_SCRIPT,
+                   "%s.%s: found tied = \"%s\", expected a parameter of an earlier module: \"module.name\", with or "
+                   "without the prefix \"%s\"",
+                   spec->name, tensor->name, tensor->tied, scenario->model.prefix);
+        ((struct cs_tensor_spec *)tensor)->tied = name; /* tensors_of_template made it for this module alone */
+    }
+    return CS_OK;
+}
+
+/* ---- all modules ---- */
+
 /* Layers in order, templates in order within a layer; a template without "{layer}" stands where it is listed: before
  * the first layered one, or after all layers. */
 static enum cs_status modules_of(struct cs_session *session, const struct cs_sizes *sizes, struct cs_module_spec *specs,
@@ -98,6 +139,8 @@ static enum cs_status modules_of(struct cs_session *session, const struct cs_siz
             if (!has_turn(model, t, first, pass)) continue;
             struct cs_module_spec spec = {0};
             CS_TRY(module_of(session, &model->templates[t], (int)pass, sizes, &spec));
+            bool is_plain = !spec.is_attention && !model->templates[t].is_routed_experts;
+            if (is_plain) CS_TRY(tie(session, specs, *n, (int)pass, &spec));
             if (is_wanted(session, spec.name)) specs[(*n)++] = spec;
         }
     }
