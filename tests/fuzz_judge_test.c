@@ -38,7 +38,7 @@ static void the_same_plan_with_records_holds(void **state) {
  * the next load fills (R2.3: only the latest load counts). */
 static void records_of_a_raw_load_do_not_reach_the_next(void **state) {
     (void)state;
-    static const char *const next[] = {"layerwise", "direct"};
+    static const char *const next[] = {"layerwise", "direct", "direct.stopped:A,direct"};
     struct cs_arena arena = {0};
     for (size_t i = 0; i < CS_COUNT(next); i++) {
         char text[CS_PLAN_TEXT];
