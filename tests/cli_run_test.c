@@ -318,6 +318,7 @@ static void copies_of_copies_may_have_any_names(void **state) {
         char folder[64];
         write_copies(good[i]);
         assert_run("run copies.lua", CS_EXIT_PASSED, "PASSED  copies  none  ref  2 parameters equal\n" TOTALS("1", "0"), "seed 1\n");
+        assert_run("check copies.lua", CS_EXIT_PASSED, "ok     copies.lua  copies\n1 checked, 0 wrong\n", "");
         snprintf(folder, sizeof folder, "make-checkpoint copies.lua B copy%zu", i);
         coldstart(folder);
         assert_int_equal(outcome.status, CS_EXIT_PASSED);
@@ -347,6 +348,9 @@ static void copies_that_cannot_be_made_are_refused_where_the_script_asks_for_the
         assert_int_equal(outcome.status, CS_EXIT_USAGE);
         assert_string_equal(outcome.out, "");
         assert_says(outcome.err, rows[i][1]);
+        coldstart("check copies.lua");
+        assert_int_equal(outcome.status, CS_EXIT_USAGE);
+        assert_says(outcome.out, rows[i][1]);
     }
 }
 

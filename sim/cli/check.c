@@ -25,10 +25,38 @@ static void print_wrong(struct check *check, const char *path) {
     check->n_wrong++;
 }
 
+/* Tensors and elements that a checkpoint names are those of the model: it is built, without a byte of its weights. What
+ * a folder has is no matter of the script. */
+static enum cs_status check_checkpoints(const struct cs_scenario *scenario) {
+    bool names_tensors = false;
+    for (size_t i = 0; i < scenario->n_checkpoints; i++)
+        names_tensors |= scenario->checkpoints[i].patches || scenario->checkpoints[i].kind == CS_CHECKPOINT_PATTERN;
+    if (!names_tensors) return CS_OK;
+    struct cs_session session;
+    const struct cs_session_config config = {
+        .scenario = scenario,
+        .device = cs_device_by_name("ref"),
+        .policy = "none",
+        .allocator = scenario->allocator,
+        .seed = scenario->seed,
+        .only_rank = -1,
+    };
+    enum cs_status status = cs_session_open(&session, &config);
+    cs_session_close(&session);
+    bool is_other = status == CS_BAD_FILE || status == CS_UNSUPPORTED;
+    return is_other ? CS_OK : status;
+}
+
+static enum cs_status check_all(const struct cs_script_list *list) {
+    for (size_t i = 0; i < list->n; i++) CS_TRY(check_checkpoints(&list->items[i]));
+    return CS_OK;
+}
+
 static enum cs_status check_script(struct check *check, const char *path) {
     struct cs_arena arena = {0};
     struct cs_script_list list = {0};
     enum cs_status status = cs_script_load_all(path, NULL, 0, &arena, &list);
+    if (status == CS_OK) status = check_all(&list);
     bool is_ours = status == CS_NO_MEMORY || status == CS_INTERNAL;
     if (status == CS_OK)
         for (size_t i = 0; i < list.n; i++) printf("ok     %s  %s\n", path, list.items[i].name);
