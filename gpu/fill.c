@@ -1,5 +1,8 @@
 /* A batch of regions → one launch. The last region wins where regions overlap; blocks of one launch know no order. So the
- * batch is split, at changes of the value, but only if regions that may overlap hold different values. */
+ * batch is split, at changes of the value, but only if regions that may overlap hold different values.
+ *
+ * Regions of a launch are sorted, those with the same runs together: of a run that fills part of a sector the memory reads
+ * the rest, and it cannot read and write at once. */
 #include "gpu/jobs.h"
 
 #include <stdlib.h>
@@ -79,6 +82,14 @@ static struct cs_gpu_region region_of(const struct cs_fill *fill) {
     return region;
 }
 
+static int by_kind(const void *a, const void *b) {
+    const struct cs_gpu_region *first = a, *second = b;
+    uint64_t run = first->walk.extent[0].extent, other = second->walk.extent[0].extent;
+    if (first->walk.bits != second->walk.bits) return first->walk.bits - second->walk.bits;
+    if (run != other) return run < other ? -1 : 1;
+    return (first->to > second->to) - (first->to < second->to);
+}
+
 enum cs_status cs_gpu_fill_plan(const struct cs_gpu_backend *backend, const struct cs_fill *fills, size_t n, cs_gpu_launch_fill *launch) {
     struct cs_arena arena = {0};
     struct cs_gpu_region *regions = CS_NEW_ARRAY(&arena, struct cs_gpu_region, n);
@@ -88,6 +99,7 @@ enum cs_status cs_gpu_fill_plan(const struct cs_gpu_backend *backend, const stru
     enum cs_status status = CS_OK;
     for (size_t first = 0, end; status == CS_OK && first < n; first = end) {
         for (end = first + 1; end < n && (is_one_launch || regions[end].pattern == regions[first].pattern);) end++;
+        qsort(regions + first, end - first, sizeof *regions, by_kind);
         status = launch(backend, regions + first, end - first);
     }
     cs_arena_release(&arena);

@@ -1,6 +1,6 @@
 /* Relayout through shared memory, for short pieces of long source runs (tile.c says which digits make a tile). Moves each
- * byte twice; limit: for 4-byte pieces memory bandwidth, for bytes and nibbles the shared memory loads, one for each piece,
- * and two instructions for each rotation of a permuted word.
+ * byte twice; limit: for 4-byte pieces memory bandwidth, for shorter ones that are not woven (weave.cuh) the shared memory
+ * loads, one for each piece.
  *
  * Rows of the source go into shared memory, in loads as wide as all rows allow; after a barrier, destination units are
  * assembled from there. A block takes one tile after the other. Where a thread's first loads and units lie within a tile

@@ -7,10 +7,13 @@
 
 namespace {
 
-/* Byte i of the result: byte number (selector >> 4i) & 7 of a, then b. */
+/* Byte i of the result: byte number (selector >> 4i) & 7 of a, then b; the selector has no other bits. The intrinsic would
+ * clear those first, each time. */
 HD uint32_t select_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
-    return __byte_perm(a, b, selector);
+    uint32_t selected;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(selected) : "r"(a), "r"(b), "r"(selector));
+    return selected;
 #else
     const uint64_t both = a | static_cast<uint64_t>(b) << 32;
     uint32_t selected = 0;

@@ -43,6 +43,32 @@ static void many_digests_are_the_single_ones(void **state) {
     }
 }
 
+/* Views whose bytes lie together share launches, small ones and large ones. */
+static void digests_of_dense_views_are_the_single_ones(void **state) {
+    (void)state;
+    enum { N = 40, BYTES = 1 << 19 };
+    FOR_DEVICES(device) {
+        struct twin twin;
+        struct cs_view view[N], theirs[N];
+        const struct cs_view *views[N];
+        uint64_t digests[N], expected;
+        twin_begin(&twin, device, BYTES, 5);
+        for (int64_t i = 0; i < N; i++) {
+            int64_t bytes = i % 4 == 3 ? 16 : i % 7 * 32768 + 16 * i;
+            ASSERT_OK(cs_view_make(&view[i], &twin.ref, CS_U8, 1, &bytes));
+            view[i].offset = 256 * i;
+            theirs[i] = twin_view(&twin, &view[i]);
+            views[i] = &theirs[i];
+        }
+        ASSERT_OK(cs_device_digests(device, views, N, digests));
+        for (int i = 0; i < N; i++) {
+            ASSERT_OK(cs_device_digest(ref(), &view[i], &expected));
+            if (digests[i] != expected) fail_msg("%s, view %d", device->name, i);
+        }
+        twin_end(&twin);
+    }
+}
+
 /* ---- graphs ---- */
 
 /* R8.1: a replay reads the captured addresses, and sees what lies there now. */
@@ -127,6 +153,7 @@ static void probes_touch_what_they_say(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_digests_are_the_single_ones),
+        cmocka_unit_test(digests_of_dense_views_are_the_single_ones),
         cmocka_unit_test(a_graph_reads_the_captured_addresses_again),
         cmocka_unit_test(a_graph_reads_device_memory_only),
         cmocka_unit_test(probes_touch_what_they_say),
