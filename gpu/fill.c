@@ -6,7 +6,6 @@
 #include "gpu/jobs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Regions by the address at which they begin. */
 struct span {
@@ -92,8 +91,8 @@ static int by_kind(const void *a, const void *b) {
 
 enum cs_status cs_gpu_fill_plan(const struct cs_gpu_backend *backend, const struct cs_fill *fills, size_t n, cs_gpu_launch_fill *launch) {
     struct cs_arena arena = {0};
-    struct cs_gpu_region *regions = CS_NEW_ARRAY(&arena, struct cs_gpu_region, n);
-    CS_REQUIRE(regions || n == 0, CS_NO_MEMORY, "%s: no host memory for %zu regions", backend->name, n);
+    struct cs_gpu_region *regions = malloc((n ? n : 1) * sizeof *regions);
+    CS_REQUIRE(regions, CS_NO_MEMORY, "%s: no host memory for %zu regions", backend->name, n);
     for (size_t i = 0; i < n; i++) regions[i] = region_of(&fills[i]);
     bool is_one_launch = n > 0 && may_go_together(fills, regions, n, &arena);
     enum cs_status status = CS_OK;
@@ -103,6 +102,7 @@ enum cs_status cs_gpu_fill_plan(const struct cs_gpu_backend *backend, const stru
         status = launch(backend, regions + first, end - first);
     }
     cs_arena_release(&arena);
+    free(regions);
     return status;
 }
 
@@ -123,29 +123,27 @@ static struct cs_gpu_fill job_of(const struct cs_gpu_region *regions, size_t n, 
     return job;
 }
 
-static enum cs_status upload_and_launch(const struct cs_gpu_backend *backend, struct cs_gpu_fill *job, unsigned char *table, void *device_table,
-                                        size_t bytes) {
-    size_t tiles_at = (size_t)job->n_regions * sizeof *job->regions;
-    CS_TRY(backend->upload(device_table, table, bytes));
-    job->regions = device_table;
-    job->first_tile = (const int64_t *)(const void *)((const unsigned char *)device_table + tiles_at);
+/* A table of regions, then of the number of the first tile of each. */
+static enum cs_status upload_and_launch(const struct cs_gpu_backend *backend, struct cs_gpu_fill *job, unsigned char *device_table) {
+    size_t n = (size_t)job->n_regions, tiles_at = n * sizeof *job->regions;
+    CS_TRY(backend->upload(device_table, job->regions, tiles_at));
+    CS_TRY(backend->upload(device_table + tiles_at, job->first_tile, (n + 1) * sizeof *job->first_tile));
+    job->regions = (const struct cs_gpu_region *)(void *)device_table;
+    job->first_tile = (const int64_t *)(void *)(device_table + tiles_at);
     return backend->fill(job);
 }
 
-/* A table of regions, then of the number of the first tile of each. */
 static enum cs_status launch_table(const struct cs_gpu_backend *backend, const struct cs_gpu_region *regions, size_t n) {
-    size_t bytes = n * sizeof *regions + (n + 1) * sizeof(int64_t);
-    unsigned char *table = malloc(bytes);
-    CS_REQUIRE(table, CS_NO_MEMORY, "%s: no host memory for %zu regions", backend->name, n);
-    memcpy(table, regions, n * sizeof *regions);
-    struct cs_gpu_fill job = job_of(regions, n, (int64_t *)(void *)(table + n * sizeof *regions));
+    int64_t *first_tile = malloc((n + 1) * sizeof *first_tile);
+    CS_REQUIRE(first_tile, CS_NO_MEMORY, "%s: no host memory for %zu regions", backend->name, n);
+    struct cs_gpu_fill job = job_of(regions, n, first_tile);
     void *device_table = NULL;
-    enum cs_status status = backend->allocate(bytes, &device_table);
+    enum cs_status status = backend->allocate(n * sizeof *regions + (n + 1) * sizeof *first_tile, &device_table);
     if (status == CS_OK) {
-        status = upload_and_launch(backend, &job, table, device_table, bytes);
+        status = upload_and_launch(backend, &job, device_table);
         backend->release(device_table);
     }
-    free(table);
+    free(first_tile);
     return status;
 }
 
