@@ -64,8 +64,11 @@ static int random_share(struct random *random, char letter, char *view, int64_t 
     return n + 1;
 }
 
-static const uint8_t some_word[32] = {6, 7, 8, 15, 22, 23, 24, 31, 3,  4,  5,  12, 19, 20, 21, 28,
-                                      0, 1, 2, 9,  16, 17, 18, 25, 13, 10, 11, 14, 29, 26, 27, 30};
+/* Few distances within bytes, so that units are woven; and as many as there are bits. */
+static const uint8_t some_words[2][32] = {{6, 7, 8, 15, 22, 23, 24, 31, 3,  4,  5,  12, 19, 20, 21, 28,
+                                           0, 1, 2, 9,  16, 17, 18, 25, 13, 10, 11, 14, 29, 26, 27, 30},
+                                          {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+                                           15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0}};
 
 static void random_row(struct random *random, bool is_last, struct text_row *row) {
     int64_t row_product, column_product;
@@ -84,7 +87,7 @@ static void random_row(struct random *random, bool is_last, struct text_row *row
         if (random_below(random, 5) == 0) sprintf(row->flip + strlen(row->flip), "%d ", i);
     }
     row->layout = (struct cs_layout){.name = "random", .pad = row->pad, .view = row->view, .flip = row->flip, .order = row->order};
-    if (is_last && random_below(random, 4) == 0) row->layout.word = some_word;
+    if (is_last && random_below(random, 4) == 0) row->layout.word = some_words[random_below(random, 2)];
 }
 
 /* True when the chain composed. */
@@ -155,6 +158,20 @@ static void chains_of_back_ends_equal_the_reference(void **state) {
     }
 }
 
+/* Weights of bytes and nibbles whose words are permuted, or not. */
+static void words_of_any_kind_equal_the_reference(void **state) {
+    (void)state;
+    static const char *const names[] = {"sm90_fp4", "hopper_value", "marlin4", "marlin8", "awq_to_marlin4", "aiter_gu"};
+    for (size_t i = 0; i < CS_COUNT(names); i++)
+        for (size_t w = 0; w <= CS_COUNT(some_words); w++) {
+            struct cs_layout layout = *cs_layout_by_name(names[i]);
+            const struct cs_layout *chain = &layout;
+            layout.word = w < CS_COUNT(some_words) ? some_words[w] : NULL;
+            struct cs_plan plan = support_compose(&chain, 1, layout.bits, 256, 1024);
+            assert_moves(&plan, 2, 0, names[i], w);
+        }
+}
+
 /* Extents without small divisors leave nothing to group: single elements, and single nibbles that share bytes. */
 static void extents_that_are_prime_equal_the_reference(void **state) {
     (void)state;
@@ -206,6 +223,7 @@ int main(void) {
         cmocka_unit_test(random_chains_equal_the_reference),
         cmocka_unit_test(every_row_equals_the_reference),
         cmocka_unit_test(chains_of_back_ends_equal_the_reference),
+        cmocka_unit_test(words_of_any_kind_equal_the_reference),
         cmocka_unit_test(extents_that_are_prime_equal_the_reference),
         cmocka_unit_test(a_source_on_the_host_is_staged),
     };
