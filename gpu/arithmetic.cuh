@@ -13,6 +13,16 @@ namespace {
 
 /* ---- elements ---- */
 
+HD constexpr int width_in_bits(enum cs_dtype dtype) {
+    switch (dtype) {
+#define X(id, name, safetensors, bits, floating)                                                                       \
+    case CS_##id: return bits;
+        CS_DTYPES(X)
+#undef X
+    default: return 0;
+    }
+}
+
 HD uint32_t read_number(enum cs_dtype dtype, uint64_t bits) {
     const uint32_t sign = static_cast<uint32_t>(bits >> 3) << 31;
     if (dtype == CS_E2M1) return sign | f32_of_size(float_format{1, 1}, static_cast<uint32_t>(bits & 7));
@@ -154,18 +164,8 @@ HD void store_bits(unsigned char *data, int width, int64_t at, uint64_t bits) {
     }
 }
 
-HD int width_of(enum cs_dtype dtype) {
-    switch (dtype) {
-#define X(id, name, safetensors, bits, floating)                                                                       \
-    case CS_##id: return bits;
-        CS_DTYPES(X)
-#undef X
-    default: return 0;
-    }
-}
-
 HD void store_result(unsigned char *to, enum cs_dtype dtype, int64_t at, uint32_t bits) {
-    store_bits(to, width_of(dtype), at, dtype == CS_BF16 && is_nan(bits) ? 0x7FC0 : rare_narrowed(dtype, bits));
+    store_bits(to, width_in_bits(dtype), at, dtype == CS_BF16 && is_nan(bits) ? 0x7FC0 : rare_narrowed(dtype, bits));
 }
 
 } // namespace

@@ -233,10 +233,9 @@ struct cs_gpu_maximum {
 };
 
 /* A view over groups of a known program's elements, innermost dimension first: there an index counts groups, and a block
- * is one of whole groups. An operand that lies densely has blocks of one. */
+ * is one of whole groups. Dimensions that the program lacks have one element. */
 struct cs_gpu_known_place {
     unsigned char *data;
-    bool has_blocks;
     int64_t start, stride[CS_GPU_KNOWN_DIMS]; /* elements */
     struct cs_gpu_divisor block[CS_GPU_KNOWN_DIMS];
 };

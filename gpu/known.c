@@ -17,6 +17,10 @@ static bool is_row(const struct cs_gpu_known_program *row, const struct cs_progr
     return true;
 }
 
+static void set_ones(struct cs_gpu_divisor *extent) {
+    for (int d = 0; d < DIMS; d++) extent[d] = cs_gpu_divide_by(1);
+}
+
 static void set_numbers(struct cs_gpu_known *job, const struct cs_program *program) {
     job->ndim = program->ndim;
     for (size_t i = 0; i < program->n_instructions; i++) job->number[i] = program->instruction[i].bits;
@@ -26,7 +30,7 @@ static void set_numbers(struct cs_gpu_known *job, const struct cs_program *progr
 
 static void set_place(struct cs_gpu_known_place *place, const struct cs_view *view) {
     *place = (struct cs_gpu_known_place){.data = view->storage->data, .start = view->offset};
-    for (int d = 0; d < DIMS; d++) place->block[d] = cs_gpu_divide_by(1);
+    set_ones(place->block);
 }
 
 /* Whole groups, each at a multiple of its size, or of 16 bytes. */
@@ -53,7 +57,6 @@ static bool set_spread(struct cs_gpu_known_place *place, const struct cs_operand
         bool is_block = view->shape[d] > 1 && operand->block[d] > (d == inner ? GROUP : 1);
         place->stride[inner - d] = view->shape[d] > 1 ? view->stride[d] : 0;
         if (is_block) place->block[inner - d] = cs_gpu_divide_by(operand->block[d] / (d == inner ? GROUP : 1));
-        place->has_blocks = place->has_blocks || is_block;
     }
     return is_single || operand->block[inner] % GROUP == 0;
 }
@@ -83,6 +86,7 @@ bool cs_gpu_known_map_plan(struct cs_gpu_known_map *job, const struct cs_program
     if (id == CS_GPU_N_KNOWN_MAPS || !fits(program)) return false;
     job->id = (enum cs_gpu_known_map_id)id;
     set_numbers(&job->program, program);
+    set_ones(job->extent);
     for (int d = 0; d <= inner; d++) {
         int64_t extent = d == inner ? program->shape[d] / GROUP : program->shape[d];
         job->extent[inner - d] = cs_gpu_divide_by(extent);
@@ -95,6 +99,9 @@ bool cs_gpu_known_map_plan(struct cs_gpu_known_map *job, const struct cs_program
 static void set_boxes(struct cs_gpu_known_maximum *job, const struct cs_program *program, const struct cs_operand *destination) {
     int inner = program->ndim - 1;
     job->n = job->n_groups = job->lanes = 1;
+    set_ones(job->extent);
+    set_ones(job->groups);
+    for (int d = 0; d < DIMS; d++) job->block[d] = job->shape[d] = 1;
     for (int d = 0; d <= inner; d++) {
         int64_t unit = d == inner ? GROUP : 1, shape = program->shape[d], block = destination->block[d];
         if (block > shape) block = shape;

@@ -1,6 +1,6 @@
 /* Known programs: those that methods run over whole weights, over the scales of groups, or in stages of a maximum. Each is
  * a kernel of its own (known.cuh): what its instructions are, and of which dtypes, was settled when it was compiled.
- * program.c looks a program up here; one that is missing is interpreted, some ten times slower. */
+ * program.c looks a program up here; one that is missing is interpreted, several times slower. */
 #ifndef CS_GPU_KNOWN_H
 #define CS_GPU_KNOWN_H
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-template <class Row> struct known_maximum_kernel {
+template <class Row, int dims> struct known_maximum_kernel {
     struct cs_gpu_known_maximum job;
     static constexpr int n_resident = 4, fan_in = 16;
     static constexpr bool has_sizes = Row::program.instruction[Row::program.n_instructions - 1].code == CS_CODE_ABSOLUTE;
@@ -18,12 +18,10 @@ template <class Row> struct known_maximum_kernel {
     struct state {};
 
     /* Whether group j of a box exists, and where it is. */
-    HD bool find(const known_index &box, uint32_t j, known_index &i) const {
-        const int ndim = job.program.ndim;
-        const known_index inside = known_index_of(job.groups, ndim, j);
+    HD bool find(const known_index<dims> &box, uint32_t j, known_index<dims> &i) const {
+        const known_index<dims> inside = known_index_of<dims>(job.groups, j);
         bool exists = true;
-        i = known_index{};
-        each_known_dimension(ndim, [&](int d) {
+        each_of<dims>([&](int d) {
             i.at[d] = box.at[d] * job.block[d] + inside.at[d];
             exists = exists && i.at[d] < job.shape[d];
         });
@@ -40,10 +38,11 @@ template <class Row> struct known_maximum_kernel {
         return key >> 31 ? key & 0x7FFFFFFF : ~key;
     }
 
-    HD uint64_t key_of_group(const known_index &i, uint32_t j) const {
+    HD uint64_t key_of_group(const known_index<dims> &i, uint32_t j) const {
         uint32_t x[KNOWN], most = 0;
         bool has_nan = false;
-        evaluate_known<Row>(job.program, i, x);
+        const known_group<Row> group = load_known<Row>(job.program, i);
+        if (!evaluate_ordinary<Row>(job.program, group, x)) evaluate_exactly<Row>(job.program, group, x);
         each_of<KNOWN>([&](int k) {
             const uint32_t key = ordered(x[k]);
             most = key > most ? key : most;
@@ -55,10 +54,10 @@ template <class Row> struct known_maximum_kernel {
     }
 
     HD uint64_t key_of_lane(uint32_t box, uint32_t lane) const {
-        const known_index corner = known_index_of(job.extent, job.program.ndim, box);
+        const known_index<dims> corner = known_index_of<dims>(job.extent, box);
         uint64_t most = 0;
         for (uint32_t j = lane; j < job.n_groups; j += job.lanes) {
-            known_index i;
+            known_index<dims> i;
             if (!find(corner, j, i)) continue;
             const uint64_t key = key_of_group(i, j);
             most = key > most ? key : most;
@@ -66,18 +65,18 @@ template <class Row> struct known_maximum_kernel {
         return most;
     }
 
-    HD uint32_t in_order(const known_index &box, uint32_t j) const {
-        known_index i;
+    HD uint32_t in_order(const known_index<dims> &box, uint32_t j) const {
+        known_index<dims> i;
         uint32_t x[KNOWN], most;
         find(box, j, i);
-        evaluate_known<Row>(job.program, i, x);
+        evaluate_exactly<Row>(job.program, load_known<Row>(job.program, i), x);
         most = x[0];
         each_of<KNOWN>([&](int k) { most = k == 0 || stays_largest(most, x[k]) ? most : x[k]; });
         return most;
     }
 
     HD void finish(uint32_t box, uint64_t key) const {
-        const known_index corner = known_index_of(job.extent, job.program.ndim, box);
+        const known_index<dims> corner = known_index_of<dims>(job.extent, box);
         const uint32_t number = static_cast<uint32_t>(key >> 32), group = static_cast<uint32_t>(key);
         uint32_t bits = bits_of_ordered(number);
         if (number == no_number)
@@ -85,7 +84,7 @@ template <class Row> struct known_maximum_kernel {
         else if (!has_sizes && number == zero)
             bits = in_order(corner, group);
         int64_t to = job.start;
-        each_known_dimension(job.program.ndim, [&](int d) { to += static_cast<int64_t>(corner.at[d]) * job.stride[d]; });
+        each_of<dims>([&](int d) { to += static_cast<int64_t>(corner.at[d]) * job.stride[d]; });
         store_result(job.to, job.to_dtype, to, bits);
     }
 
@@ -115,16 +114,20 @@ template <class Row> struct known_maximum_kernel {
     }
 };
 
-template <class Row> enum cs_status launch_known_maximum_of(const struct cs_gpu_known_maximum *job) {
+template <class Row, int dims> enum cs_status launch_known_maximum_of(const struct cs_gpu_known_maximum *job) {
     const int64_t in_block = THREADS / job->lanes, n_blocks = (job->n + in_block - 1) / in_block;
-    return launch("maximum", static_cast<int64_t>(job->n) * known_bits(CS_F32) / 8, known_maximum_kernel<Row>{*job}, n_blocks,
+    return launch("maximum", static_cast<int64_t>(job->n) * width_in_bits(CS_F32) / 8, known_maximum_kernel<Row, dims>{*job}, n_blocks,
                   THREADS * sizeof(uint64_t));
+}
+
+template <class Row> enum cs_status launch_known_maximum_row(const struct cs_gpu_known_maximum *job) {
+    return job->program.ndim == 1 ? launch_known_maximum_of<Row, 1>(job) : launch_known_maximum_of<Row, DIMS>(job);
 }
 
 enum cs_status launch_known_maximum(const struct cs_gpu_known_maximum *job) {
     switch (job->id) {
 #define X(id, to, operands, text)                                                                                      \
-    case CS_GPU_MAXIMUM_##id: return launch_known_maximum_of<known_maximum_row<CS_GPU_MAXIMUM_##id>>(job);
+    case CS_GPU_MAXIMUM_##id: return launch_known_maximum_row<known_maximum_row<CS_GPU_MAXIMUM_##id>>(job);
         CS_GPU_KNOWN_MAXIMA(X)
 #undef X
     default: return cs_fail(CS_INTERNAL, "program %d is not known", static_cast<int>(job->id));

@@ -22,7 +22,7 @@ static bool is_wide; /* in the group of tests where every index is: nothing is k
 static const float numbers[] = {448, -448, 1, 0x1p-9f, 1e-4f, 0, 0x1p-126f, -0.375f, 2, 128, 0x1p120f};
 static const uint32_t special[] = {0,          0x80000000, 1,          0x807FFFFF, 0x00800000, 0x3F800000, 0xBF800000, 0x43E00000,
                                    0x43DFFFFF, 0x43E80000, 0x43E80001, 0x43F00000, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x477FF000,
-                                   0x477FEFFF, 0x33000000, 0x33000001, 0x3C7FFFFF, 0x40D00000, 0x40D00001, 0x3E800000, 0x3E800001};
+                                   0x477FEFFF, 0x33000000, 0x33000001, 0x3C7FFFFF, 0x40D00000, 0x40D00001, 0x3E800000, 0x3E800001, 0x00400000, 0x7F000000, 0x7E800000, 0x00200000};
 
 static uint32_t bits_of(float number) {
     uint32_t bits;
@@ -39,6 +39,13 @@ static uint32_t any_number(uint64_t i) {
     return (bits & 0x7FFFFFFF) > 0x7F800000 ? bits & 0x807FFFFF : bits;
 }
 
+/* Each code in turn; or, when numbers shall be of ordinary size, each sign and fraction, and zeros. */
+static uint16_t some_bf16(size_t i, bool is_ordinary) {
+    uint32_t code = (uint32_t)i * 40503 % 65536;
+    if (is_ordinary && i % 50 == 7) return code & 0x8000;
+    return (uint16_t)(is_ordinary ? (code & 0x807F) | (97 + (code >> 7) % 61) << 7 : code);
+}
+
 /* Of a: each code of a narrow dtype in turn, NaNs among them; of the others, which are f32, all but NaN: which of two an
  * addition keeps is the compiler's choice. */
 static void fill(struct twin *twin, enum cs_dtype dtype, bool is_first, uint64_t seed) {
@@ -47,7 +54,7 @@ static void fill(struct twin *twin, enum cs_dtype dtype, bool is_first, uint64_t
         if (cs_dtype_bits(dtype) == 8)
             ((uint8_t *)twin->ref.data)[i] = (uint8_t)(i + seed);
         else if (cs_dtype_bits(dtype) == 16)
-            ((uint16_t *)twin->ref.data)[i] = (uint16_t)(i * 40503 + seed);
+            ((uint16_t *)twin->ref.data)[i] = some_bf16(i, seed % 2);
         else
             ((uint32_t *)twin->ref.data)[i] = is_first && i % 97 == 5 ? 0x7FC00000 | (uint32_t)i : any_number(i + seed * 7919);
     ASSERT_OK(twin->device->upload(twin->device, twin->other.data, twin->ref.data, twin->ref.bytes));
@@ -187,6 +194,29 @@ static void a_known_map_works_in_place(void **state) {
         run_map(&s, &s.program.operand[0].view, &other);
         assert_known(&s, row->text);
         setup_end(&s, row->text, 77);
+    }
+}
+
+/* ---- conversions of dense groups ---- */
+
+static void dense_conversions_equal_the_reference(void **state) {
+    (void)state;
+    static const struct { enum cs_dtype from, to; } rows[] = {{CS_E4M3, CS_BF16}, {CS_E4M3, CS_F16}, {CS_BF16, CS_F32}};
+    static const struct { int64_t n, start; } parts[] = {{1 << 15, 0}, {4096, 16}, {4096, 8}, {1000, 0}};
+    FOR_DEVICES(device) for (size_t r = 0; r < CS_COUNT(rows); r++) for (size_t p = 0; p < CS_COUNT(parts); p++) {
+        struct twin in, out;
+        struct cs_view from, to, other_from, other_to;
+        twin_begin(&in, device, IN_BYTES, r);
+        twin_begin(&out, device, IN_BYTES, p);
+        fill(&in, rows[r].from, true, 2 * r);
+        ASSERT_OK(cs_view_make(&from, &in.ref, rows[r].from, 1, &parts[p].n));
+        ASSERT_OK(cs_view_make(&to, &out.ref, rows[r].to, 1, &parts[p].n));
+        from.offset = to.offset = parts[p].start;
+        other_from = twin_view(&in, &from), other_to = twin_view(&out, &to);
+        ASSERT_OK(cs_device_copy(ref(), &to, &from));
+        ASSERT_OK(cs_device_copy(device, &other_to, &other_from));
+        twin_assert_equal(&out, "conversion", r * 10 + p);
+        twin_end(&in), twin_end(&out);
     }
 }
 
@@ -332,6 +362,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_known_map_equals_the_reference),
         cmocka_unit_test(a_known_map_works_in_place),
+        cmocka_unit_test(dense_conversions_equal_the_reference),
         cmocka_unit_test(each_known_maximum_equals_the_reference),
         cmocka_unit_test(large_known_boxes_equal_the_reference),
         cmocka_unit_test(what_a_kernel_cannot_is_interpreted),
