@@ -13,8 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/cli/cli.h"
-#include "sim/fuzz/fuzz.h"
+#include "sim/cli/fuzz.h"
 #include "tests/support_cli.h"
 
 enum cs_status __wrap_cs_fuzz_judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
@@ -126,6 +125,55 @@ static void shrinking_goes_on_with_the_campaign(void **state) {
     assert_says(outcome.out, "\"minimal\": true");
 }
 
+/* As the launchers set them: `sbatch --array=5-9:2`, `srun -n 2`, a batch script that asked for 4 tasks, GitLab. */
+static void shards_come_from_launchers(void **state) {
+    (void)state;
+    static const char *const all[] = {"COLDSTART_SHARD_INDEX", "COLDSTART_SHARD_COUNT", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
+                                      "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                      "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
+                                      "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", "CI_NODE_INDEX", "CI_NODE_TOTAL"};
+    static const struct {
+        const char *set[5];
+        uint64_t index, n; /* n 0: refused */
+        const char *says;
+    } rows[] = {
+        {{"SLURM_ARRAY_TASK_ID=9", "SLURM_ARRAY_TASK_MIN=5", "SLURM_ARRAY_TASK_STEP=2", "SLURM_ARRAY_TASK_COUNT=3"}, 2, 3, NULL},
+        {{"SLURM_ARRAY_TASK_ID=9", "SLURM_ARRAY_TASK_MIN=1", "SLURM_ARRAY_TASK_COUNT=3"}, 0, 0, "shard 8 of 3"}, /* 1,4,9 */
+        {{"SLURM_ARRAY_TASK_ID=8", "SLURM_ARRAY_TASK_MIN=5", "SLURM_ARRAY_TASK_STEP=2", "SLURM_ARRAY_TASK_COUNT=3"}, 0, 0, "--shard I/N"},
+        {{"SLURM_ARRAY_TASK_ID=x", "SLURM_ARRAY_TASK_COUNT=3"}, 0, 0, "found \"x\""},
+        {{"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2", "SLURM_NTASKS=2"}, 1, 2, NULL},
+        {{"SLURM_PROCID=0", "SLURM_NTASKS=4"}, 0, 1, NULL},
+        {{"OMPI_COMM_WORLD_RANK=2", "OMPI_COMM_WORLD_SIZE=3"}, 2, 3, NULL},
+        {{"JOB_COMPLETION_INDEX=1", "JOB_COMPLETIONS=4"}, 1, 4, NULL},
+        {{"JOB_COMPLETION_INDEX=1"}, 0, 1, NULL},
+        {{"CI_NODE_INDEX=1", "CI_NODE_TOTAL=2"}, 0, 2, NULL},
+        {{"CI_NODE_INDEX=0", "CI_NODE_TOTAL=2"}, 0, 0, "CI_NODE_INDEX is 0, expected 1"},
+        {{"COLDSTART_SHARD_INDEX=1"}, 0, 0, "COLDSTART_SHARD_COUNT is not"},
+        {{"COLDSTART_SHARD_COUNT=2"}, 0, 0, "COLDSTART_SHARD_INDEX is not"},
+        {{"COLDSTART_SHARD_INDEX=0", "COLDSTART_SHARD_COUNT=2", "CI_NODE_INDEX=3", "CI_NODE_TOTAL=3"}, 0, 2, NULL},
+        {{NULL}, 0, 1, NULL},
+    };
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        for (size_t v = 0; v < CS_COUNT(all); v++) unsetenv(all[v]);
+        for (const char *const *set = rows[i].set; *set; set++) {
+            char name[64];
+            size_t length = strcspn(*set, "=");
+            snprintf(name, sizeof name, "%.*s", (int)length, *set);
+            setenv(name, *set + length + 1, 1);
+        }
+        struct cs_fuzz_shard shard;
+        enum cs_status status = cs_fuzz_shard_find(NULL, &shard);
+        assert_int_equal(status, rows[i].n ? CS_OK : CS_BAD_USAGE);
+        if (!rows[i].n) {
+            assert_says(cs_error_text(), rows[i].says);
+            continue;
+        }
+        if (shard.index != rows[i].index || shard.n != rows[i].n)
+            fail_msg("row %zu: shard %d of %d", i, (int)shard.index, (int)shard.n);
+    }
+    for (size_t v = 0; v < CS_COUNT(all); v++) unsetenv(all[v]);
+}
+
 static int begin(void **state) {
     (void)state;
     memset(&fault, 0, sizeof fault);
@@ -144,6 +192,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(an_internal_error_becomes_small, begin, end),
         cmocka_unit_test_setup_teardown(a_crash_of_the_canary_is_told_and_finds_nothing, begin, end),
         cmocka_unit_test_setup_teardown(shrinking_goes_on_with_the_campaign, begin, end),
+        cmocka_unit_test(shards_come_from_launchers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,6 +194,9 @@ static void a_bad_plan_names_the_word(void **state) {
         const char *text, *says;
     } bad[] = {
         {"seed=x", "seed=x"},
+        {"seed=-1", "seed=-1"},
+        {"seed=18446744073709551616", "below 2^64"},
+        {"layers=1 layers=2", "layers= is twice"},
         {"layers", "expected KEY=VALUE"},
         {"layers=3", "axis layers has no value \"3\""},
         {"device=reff", "did you mean \"ref\""},

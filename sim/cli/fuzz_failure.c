@@ -52,10 +52,11 @@ static const char *steps_text(const struct cs_fuzz_plan *plan, struct cs_arena *
 static const char *model_text(const struct cs_fuzz_plan *plan, struct cs_arena *arena) {
     const char *v[CS_N_AXES];
     for (int i = 0; i < CS_N_AXES; i++) v[i] = cs_axis_value((enum cs_axis_id)i, plan->axis[i]);
-    return cs_arena_format(arena, "%s, loader %s, %s, %s layers, %s experts, hidden %s, intermediate %s, beside: %s, rounding %s, layer %s, memory %s, policy %s, device %s",
+    return cs_arena_format(arena, "%s, loader %s, %s, %s layers, %s experts, hidden %s, intermediate %s, beside: %s, rounding %s, layer %s, memory %s, policy %s, device %s, start %s, arrival %s, engine %s",
                            v[CS_AXIS_backend], v[CS_AXIS_loader], v[CS_AXIS_ranks], v[CS_AXIS_layers],
                            v[CS_AXIS_experts], v[CS_AXIS_hidden], v[CS_AXIS_intermediate], v[CS_AXIS_beside],
-                           v[CS_AXIS_rounding], v[CS_AXIS_layer], v[CS_AXIS_allocator], v[CS_AXIS_policy], v[CS_AXIS_device]);
+                           v[CS_AXIS_rounding], v[CS_AXIS_layer], v[CS_AXIS_allocator], v[CS_AXIS_policy], v[CS_AXIS_device],
+                           v[CS_AXIS_start], v[CS_AXIS_arrival], v[CS_AXIS_engine]);
 }
 
 /* What it is, why, the plan, and the command: the last four lines always have room. */

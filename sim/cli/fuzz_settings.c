@@ -102,17 +102,18 @@ static enum cs_status read_device(struct cs_campaign *campaign) {
 
 /* ---- shards ---- */
 
-/* Environments of launchers: which of how many. */
-static const struct {
-    const char *index, *n, *first; /* first: number of the first one; NULL: 0 */
+/* Environments of launchers: which of how many. A batch script of Slurm is process 0 of as many as it asked for, and no
+ * shard of them: only `srun` sets the number of a step's. */
+static const struct launcher {
+    const char *index, *n, *first, *step; /* first: number of the first one; step: between two; NULL: 0 and 1 */
 } launchers[] = {
-    {"COLDSTART_SHARD_INDEX", "COLDSTART_SHARD_COUNT", NULL},
-    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
-    {"PMI_RANK", "PMI_SIZE", NULL},
-    {"SLURM_PROCID", "SLURM_NTASKS", NULL},
-    {"JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", NULL}, /* Kubernetes; the second must be set in the job's template */
-    {"CI_NODE_INDEX", "CI_NODE_TOTAL", "1"},           /* GitLab `parallel`: from 1 */
+    {"COLDSTART_SHARD_INDEX", "COLDSTART_SHARD_COUNT", NULL, NULL},
+    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, NULL},
+    {"PMI_RANK", "PMI_SIZE", NULL, NULL},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, NULL},
+    {"JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", NULL, NULL}, /* Kubernetes; the second must be set in the job's template */
+    {"CI_NODE_INDEX", "CI_NODE_TOTAL", "1", NULL},           /* GitLab `parallel`: from 1 */
 };
 
 static bool read_natural(const char *text, uint64_t *number) {
@@ -130,25 +131,49 @@ static enum cs_status make_shard(const char *source, uint64_t index, uint64_t n,
     return CS_OK;
 }
 
+static enum cs_status read_shard(const char *text, struct cs_fuzz_shard *shard) {
+    uint64_t index, n;
+    const char *slash = strchr(text, '/');
+    char left[16] = "";
+    if (slash && slash - text < (int)sizeof left) memcpy(left, text, (size_t)(slash - text));
+    CS_REQUIRE(slash && read_natural(left, &index) && read_natural(slash + 1, &n), CS_BAD_USAGE,
+               "--shard wants I/N, such as 0/4, found \"%s\"", text);
+    return make_shard("--shard", index, n, shard);
+}
+
+/* A number, a variable that holds one, or what is usual. */
+static enum cs_status read_variable(const char *name, uint64_t usual, uint64_t *number) {
+    const char *text = name && !isdigit((unsigned char)*name) ? getenv(name) : name;
+    *number = usual;
+    CS_REQUIRE(!text || read_natural(text, number), CS_BAD_USAGE,
+               "%s: found \"%s\", expected a natural number: set it right, unset it, or give --shard I/N", name, text);
+    return CS_OK;
+}
+
+/* Not a shard where there is one process, and where this launcher did not start any. */
+static enum cs_status ask(const struct launcher *launcher, struct cs_fuzz_shard *shard) {
+    uint64_t index, n, first, step;
+    const char *is_set = getenv(launcher->index);
+    bool is_ours = launcher == launchers; /* no launcher sets those by itself */
+    CS_REQUIRE(!is_ours || !is_set == !getenv(launcher->n), CS_BAD_USAGE, "%s is set, and %s is not: set both, or none",
+               is_set ? launcher->index : launcher->n, is_set ? launcher->n : launcher->index);
+    if (!is_set || !getenv(launcher->n)) return CS_OK;
+    CS_TRY(read_variable(launcher->index, 0, &index));
+    CS_TRY(read_variable(launcher->n, 1, &n));
+    CS_TRY(read_variable(launcher->first, 0, &first));
+    CS_TRY(read_variable(launcher->step, 1, &step));
+    if (n < 2) return CS_OK;
+    bool is_even = step > 0 && index >= first && (index - first) % step == 0;
+    CS_REQUIRE(is_even, CS_BAD_USAGE,
+               "%s is %" PRIu64 ", expected %" PRIu64 " and then every %" PRIu64 ". one: give --shard I/N", launcher->index,
+               index, first, step);
+    return make_shard(launcher->index, (index - first) / step, n, shard);
+}
+
 enum cs_status cs_fuzz_shard_find(const char *text, struct cs_fuzz_shard *shard) {
-    uint64_t index, n, first;
     *shard = (struct cs_fuzz_shard){0, 1, NULL};
-    if (text) {
-        const char *slash = strchr(text, '/');
-        char left[16] = "";
-        if (slash && slash - text < (int)sizeof left) memcpy(left, text, (size_t)(slash - text));
-        CS_REQUIRE(slash && read_natural(left, &index) && read_natural(slash + 1, &n), CS_BAD_USAGE,
-                   "--shard wants I/N, such as 0/4, found \"%s\"", text);
-        return make_shard("--shard", index, n, shard);
-    }
-    for (size_t i = 0; i < CS_COUNT(launchers); i++) {
-        const char *from = launchers[i].first;
-        if (from && !isdigit((unsigned char)*from)) from = getenv(from);
-        if (!read_natural(from ? from : "0", &first)) continue;
-        bool is_there = read_natural(getenv(launchers[i].index), &index) && read_natural(getenv(launchers[i].n), &n);
-        if (!is_there || index < first || n < 2) continue;
-        return make_shard(launchers[i].index, index - first, n, shard);
-    }
+    if (text) return read_shard(text, shard);
+    for (size_t i = 0; i < CS_COUNT(launchers) && !shard->source; i++) CS_TRY(ask(&launchers[i], shard));
     return CS_OK;
 }
 

@@ -1,4 +1,5 @@
 /* A plan as text, and as a scenario. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +89,10 @@ static enum cs_status parse_word(char *word, struct cs_fuzz_plan *plan, uint32_t
     const char *value = equals + 1;
     if (cs_text_equal(word, "steps")) return parse_steps(equals + 1, plan);
     if (cs_text_equal(word, "seed")) {
-        char *end;
-        plan->seed = strtoull(value, &end, 10);
-        CS_REQUIRE(*value && !*end, CS_BAD_VALUE, "seed=%s of a plan: expected a number", value);
+        size_t n = strspn(value, "0123456789");
+        errno = 0;
+        plan->seed = strtoull(value, NULL, 10);
+        CS_REQUIRE(n && !value[n] && !errno, CS_BAD_VALUE, "seed=%s of a plan: expected a number below 2^64", value);
         return CS_OK;
     }
     for (size_t i = 0; i < cs_n_breakages && cs_text_equal(word, "breaks"); i++)
@@ -100,6 +102,7 @@ static enum cs_status parse_word(char *word, struct cs_fuzz_plan *plan, uint32_t
         }
     for (int i = 0; i < CS_N_AXES; i++)
         if (cs_text_equal(cs_axis((enum cs_axis_id)i)->name, word)) {
+            CS_REQUIRE(!(*seen >> i & 1), CS_BAD_VALUE, "%s= is twice in a plan", word);
             *seen |= UINT32_C(1) << i;
             return cs_axis_parse((enum cs_axis_id)i, value, &plan->axis[i]);
         }
@@ -113,7 +116,8 @@ enum cs_status cs_fuzz_plan_parse(const char *text, struct cs_fuzz_plan *plan) {
     CS_REQUIRE(strlen(text) < sizeof copy, CS_BAD_VALUE, "a plan of %zu bytes is too long", strlen(text));
     strcpy(copy, text);
     char *rest;
-    for (char *word = strtok_r(copy, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
+    static const char blanks[] = " \r\n"; /* a repository may give files the line ends of its system */
+    for (char *word = strtok_r(copy, blanks, &rest); word; word = strtok_r(NULL, blanks, &rest))
         CS_TRY(parse_word(word, plan, &seen));
     for (int i = 0; i < CS_N_AXES; i++)
         CS_REQUIRE(seen >> i & 1 || i == CS_AXIS_layer /* plans of earlier releases have none */, CS_BAD_VALUE, "a plan without %s=", cs_axis((enum cs_axis_id)i)->name);
