@@ -109,7 +109,9 @@ enum cs_status cs_golden_refusal(const char *exception, enum cs_status got) {
     const char *reason = cs_arena_text(&arena, cs_error_text());
     enum cs_status status = cs_golden_class(exception, &expected);
     bool is_in_its_words = got == CS_REFUSED && reason && says(exception, reason); /* our class for faults of theirs */
-    if (status == CS_OK && got != expected && !is_in_its_words)
+    /* torch has no such operation for numbers of 4 or 8 bits: which of our classes says so depends on who meets them */
+    bool is_of_dtype = strstr(exception, "not implemented for") && (got == CS_BAD_TYPE || got == CS_BAD_SHAPE);
+    if (status == CS_OK && got != expected && !is_in_its_words && !is_of_dtype)
         status = cs_fail(CS_BAD_VALUE, "expected a refusal of class %s (%.80s), got class %s: %s",
                          cs_status_name(expected), exception, cs_status_name(got), reason ? reason : "");
     cs_arena_release(&arena);

@@ -173,6 +173,8 @@ cs_golden_check *cs_golden_row_op(const char *op);
 cs_golden_check *cs_golden_step_op(const char *op);
 /* The table that a case of such an operation runs; NULL when it is none. */
 const struct cs_step_table *cs_golden_step_table(const json_t *json);
+/* Those in which several ranks meet (rank_ops.c). */
+cs_golden_check *cs_golden_rank_op(const char *op);
 /* Those that the host computes (scalar_ops.c). */
 cs_golden_check *cs_golden_scalar_op(const char *op);
 /* Those of the loader that most methods share (expert_ops.c). */

@@ -20,6 +20,7 @@ static cs_golden_check *check_of(const char *op) {
     for (size_t i = 0; i < CS_COUNT(module_ops); i++)
         if (cs_text_equal(module_ops[i].op, op)) return module_ops[i].check;
     cs_golden_check *check = cs_golden_row_op(op);
+    if (!check) check = cs_golden_rank_op(op);
     if (!check) check = cs_golden_step_op(op);
     if (!check) check = cs_golden_scalar_op(op);
     return check ? check : cs_golden_expert_op(op);

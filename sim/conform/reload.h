@@ -14,6 +14,7 @@
 struct cs_golden_kind {
     const char *name, *method;
     const char *loader, *other_loader; /* its checkpoint's form, and the other one that it may be sent in, or NULL */
+    unsigned options;                  /* of its layers: a set of cs_layer_option */
 };
 
 /* The capture script's class Tiny. */

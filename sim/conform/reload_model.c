@@ -4,11 +4,15 @@
 #include <string.h>
 
 static const struct cs_golden_kind kinds[] = {
-    {"bf16", "unquantized", "per_expert", "fused_3d"},
-    {"fp8blk", "online_fp8_block", "per_expert", "fused_3d"},
-    {"fp8ser", "fp8_block", "per_expert_fp8_block", NULL},
-    {"gptoss", "gpt_oss_mxfp4", "gpt_oss_combined", "gpt_oss_streamed"},
-    {"mxgen", "mxfp4", "per_expert_mxfp4", NULL},
+    {"bf16", "unquantized", "per_expert", "fused_3d", 0},
+    {"fp8blk", "online_fp8_block", "per_expert", "fused_3d", 0},
+    {"fp8pt", "fp8_tensor", "per_expert_fp8_tensor", NULL, CS_STATIC_INPUT},
+    {"fp8ser", "fp8_block", "per_expert_fp8_block", NULL, 0},
+    {"gptoss", "gpt_oss_mxfp4", "gpt_oss_combined", "gpt_oss_streamed", 0},
+    {"mxgen", "mxfp4", "per_expert_mxfp4", NULL, 0},
+    {"onch", "online_fp8_channel", "per_expert", "fused_3d", 0},
+    {"onmx4", "online_mxfp4", "per_expert", "fused_3d", 0},
+    {"onpt", "online_fp8_tensor", "per_expert", "fused_3d", 0},
 };
 
 static const struct cs_golden_kind *find_kind(const char *name) {
@@ -114,8 +118,10 @@ static void learn_layer(const json_t *scenarios, const char *id, size_t length, 
     size_t i, s, d;
     const json_t *row, *step, *entry, *value;
     const char *name;
-    bool is_bf16 = cs_text_equal(model->kind->name, "bf16"); /* others round H and have biases by themselves */
-    if (!is_bf16) return;
+    static const char *const plain[] = {"bf16", "onch", "onpt"}; /* others round H and have biases by themselves */
+    bool is_plain = false;
+    for (i = 0; i < CS_COUNT(plain); i++) is_plain = is_plain || cs_text_equal(model->kind->name, plain[i]);
+    if (!is_plain) return;
     json_array_foreach(scenarios, i, row) {
         if (!is_same_model(id, length, cs_golden_string(row, "id"))) continue;
         json_object_foreach(json_object_get(row, "cold_meta"), name, value)
@@ -186,11 +192,13 @@ static enum cs_status add_layer(struct names *names, const struct cs_golden_mode
                                            "mlp.experts.gate_up_proj_bias",   "mlp.experts.down_proj_blocks",
                                            "mlp.experts.down_proj_scales",    "mlp.experts.down_proj_bias"};
     static const char *const bias[] = {"bias"}, *const block[] = {"weight", "weight_scale_inv"},
-                             *const group[] = {"weight", "weight_scale"};
+                             *const group[] = {"weight", "weight_scale"},
+                             *const tensor[] = {"weight", "weight_scale", "input_scale"};
     const char *kind = model->kind->name;
     CS_TRY(add_in_layer(names, layer, dense, CS_COUNT(dense)));
     if (cs_text_equal(kind, "gptoss")) return add_in_layer(names, layer, combined, CS_COUNT(combined));
     if (cs_text_equal(kind, "fp8ser")) return add_experts(names, model, layer, block, 2);
+    if (cs_text_equal(kind, "fp8pt")) return add_experts(names, model, layer, tensor, 3);
     if (cs_text_equal(kind, "mxgen")) return add_experts(names, model, layer, group, 2);
     if (model->has_bias) CS_TRY(add_experts(names, model, layer, bias, 1));
     return add_experts(names, model, layer, block, 1);

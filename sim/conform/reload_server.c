@@ -89,7 +89,7 @@ static enum cs_status describe(struct cs_golden_server *server, struct cs_golden
         .backend = model->backend,
         .loader = model->kind->loader,
         .rounding = "released",
-        .layer = {.on = model->has_bias ? CS_WITH_BIAS : 0,
+        .layer = {.on = (model->has_bias ? CS_WITH_BIAS : 0) | model->kind->options,
                   .all2all = model->is_hidden_padded ? CS_ALL2ALL_DEEPEP_HT : CS_ALL2ALL_NONE},
         .tp = model->tp,
         .ep = 1,

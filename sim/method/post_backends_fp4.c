@@ -204,27 +204,32 @@ const struct cs_step cs_mxfp4_cutlass_mxfp8_steps[] = {CS_DO_CALL(mxfp4_cutlass_
                                                        CS_DO_CONSTANT("fake_input_scale", 1.0f)};
 STEPS(mxfp4_cutlass_mxfp8);
 
-/* AITER returns scales as rows of each expert again. */
+/* AITER's weights are numbers of 4 bits, no longer bytes; scales are returned as rows of each expert again. */
 /* clang-format off */
+#define AITER_FP4 CS_DO_VIEW("w13_weight", CS_E2M1), CS_DO_VIEW("w2_weight", CS_E2M1)
 static const struct cs_step mxfp4_aiter_rows[] = {
     CS_DO_CALL(mxfp4_aiter),
     CS_DO_RESHAPE("w13_weight_scale", "w13_weight.0 w13_weight.1 -1"), CS_DO_RESHAPE("w2_weight_scale", "w2_weight.0 w2_weight.1 -1"),
+    AITER_FP4,
 };
 /* clang-format on */
 CS_TABLE(mxfp4_aiter_rows);
 MXFP4_BACKEND(mxfp4_aiter, mxfp4_aiter_rows);
 
-/* BF16 activations: gate and up beside each other, scales without padding; gpt-oss' pairs of rows become halves first.
- */
+/* BF16 activations: gate and up beside each other, scales without padding, as rows of all experts; gpt-oss' pairs of rows
+ * become halves first. */
 /* clang-format off */
-#define AITER_BF16_W2 CS_DO_RELAYOUT("w2_weight", "aiter_16x16"), CS_DO_RELAYOUT("w2_weight_scale", "e8m0_rows"), CS_DO_CALL(triton_biases)
+#define AITER_FLAT(name) CS_DO_RESHAPE(name, name ".0*" name ".1 " name ".2")
+#define AITER_BF16_REST                                                                                                \
+    CS_DO_RELAYOUT("w2_weight", "aiter_16x16"), CS_DO_RELAYOUT("w2_weight_scale", "e8m0_rows"),                        \
+        AITER_FLAT("w13_weight_scale"), AITER_FLAT("w2_weight_scale"), CS_DO_CALL(triton_biases), AITER_FP4
 static const struct cs_step mxfp4_aiter_bf16[] = {
-    CS_DO_RELAYOUT("w13_weight", "aiter_gu"), CS_DO_RELAYOUT("w13_weight_scale", "e8m0_gu"), AITER_BF16_W2,
+    CS_DO_RELAYOUT("w13_weight", "aiter_gu"), CS_DO_RELAYOUT("w13_weight_scale", "e8m0_gu"), AITER_BF16_REST,
 };
 CS_TABLE(mxfp4_aiter_bf16);
 static const struct cs_step gpt_oss_aiter_bf16[] = {
     CS_DO_RELAYOUT("w13_weight", "deinterleave", "aiter_gu"), CS_DO_RELAYOUT("w13_weight_scale", "deinterleave", "e8m0_gu"),
-    CS_DO_WHEN(CS_FACT_BIAS), CS_DO_RELAYOUT("w13_bias", "deinterleave"), AITER_BF16_W2,
+    CS_DO_WHEN(CS_FACT_BIAS), CS_DO_RELAYOUT("w13_bias", "deinterleave"), AITER_BF16_REST,
 };
 /* clang-format on */
 CS_TABLE(gpt_oss_aiter_bf16);
@@ -238,12 +243,14 @@ const struct cs_step cs_mxfp4_ct_marlin_steps[] = {CS_DO_RENAME("w13_weight", "w
 STEPS(mxfp4_ct_marlin);
 
 /* BF16 quantised when it is complete: the power of two below the largest number of 32, which rounds to nearest even at
- * two bits of mantissa; then a quarter of it. Source: vllm quantization/utils/mxfp4_utils.py, downcast_to_mxfp. */
+ * two bits of mantissa; then a quarter of it: 2^-127 at least, whose byte is 0, and 2^127 where rounding leaves the
+ * numbers. Source: vllm quantization/utils/mxfp4_utils.py, downcast_to_mxfp. */
 static const struct cs_step mxfp4_quantise[] = {
     CS_DO_BLOCK(1, 32),
     CS_DO_MAXIMUM("amax", CS_F32, "x/32", "x abs"),
-    CS_DO_MAP("s", CS_U8, "amax plus 0x200000 right 23 most 2 plus 0xfffffffe"),
-    CS_DO_MAP("inverse", CS_F32, "s left 23 into 1 drop 0x7f800000"),
+    CS_DO_MAP("t", CS_U8, "amax plus 0x200000 right 23 most 2 plus 0xfffffffe"),
+    CS_DO_MAP("s", CS_U8, "t plus 3 right 8 plus t"),
+    CS_DO_MAP("inverse", CS_F32, "s left 23 most 0x400000 into 1"),
     CS_DO_MAP("y", CS_E2M1, "x * inverse"),
     CS_DO_VIEW("y", CS_U8),
 };

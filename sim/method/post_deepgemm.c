@@ -1,6 +1,6 @@
 /* DeepGEMM on SM100, and AITER's MXFP4. Source: vllm quantization/utils/fp8_utils.py, utils/deep_gemm.py,
- * fused_moe/oracle/mxfp4.py; deep_gemm impls/smxx_layout.cuh; aiter ops/shuffle.py. As read, not captured as a whole:
- * their pieces are. */
+ * fused_moe/oracle/mxfp4.py; deep_gemm impls/smxx_layout.cuh; aiter ops/shuffle.py. Captured as wholes; but which rows
+ * and recipe DeepGEMM's C++ hands to its kernel is as read. */
 #include "sim/method/methods.h"
 
 /* Exponent bytes [E, mn, groups] in words of four groups, MN-major: [E, mn, groups / 4] with stride 1 along mn. */

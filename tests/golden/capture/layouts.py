@@ -16,6 +16,7 @@ import os, sys, re, json, hashlib, subprocess, ctypes, tempfile, types, tracebac
 os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
 os.environ.setdefault("TORCH_COMPILE_DISABLE", "1")
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+os.environ.setdefault("TRITON_INTERPRET", "1")
 os.environ.setdefault("FLASHINFER_DISABLE_VERSION_CHECK", "1")
 import numpy as np
 import torch
@@ -246,7 +247,7 @@ O = "vllm.model_executor.layers.fused_moe.oracle."
 MB = omx4.Mxfp4MoeBackend
 
 
-SECTIONS = ("primitives", "pipelines", "marlin", "triton_aiter", "numerics", "loading", "deepgemm")
+SECTIONS = ("primitives", "pipelines", "marlin", "triton_aiter", "numerics", "loading", "deepgemm", "ranks")
 
 
 def run_sections():

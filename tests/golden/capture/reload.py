@@ -11,6 +11,7 @@ import contextlib, ctypes, json, os, subprocess, sys, tempfile
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
 os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ.setdefault("TRITON_INTERPRET", "1")
 from types import SimpleNamespace as NS
 import numpy as np
 import torch
@@ -23,7 +24,14 @@ PATCHES = [
     "flashinfer nvfp4_block_scale_interleave (CUDA op) -> torch 128x4 swizzle (our own)",
     "gpt_oss module: tensor/data/context parallel group getters -> constants; fused_moe.config tp rank getter",
     "TORCHDYNAMO_DISABLE=1 (per_block_cast_to_fp8 runs eager)",
-    "online FP8: stub quantisation config object with online_quantization_config=None",
+    "online FP8 and MXFP4: stub quantisation config object with online_quantization_config=None",
+    "FP8 with one scale per tensor or row: ops.scaled_fp8_quant (CUDA op) -> vllm's own QuantFP8.forward_native where the scale is given, "
+    "and online.fp8._fp8_channel_scale, _fp8_quant_per_channel where it is not; the experts class of FlashInfer's back ends is the real one",
+    "MXFP4 online: mxfp4_quantize's Triton kernel (mxfp4_utils.py) run by Triton's interpreter, its tensor.floor() written tl.floor(), "
+    "which the interpreter does not know",
+    "AITER: aiter.ops.shuffle and aiter.utility.fp4_utils.e8m0_shuffle from sources (AITER_SRC); nothing else of aiter",
+    "DeepGEMM: is_deep_gemm_e8m0_used -> True; transform_sf_into_required_layout (CUDA) -> scale rows repeated by its recipe, then the wheel's own "
+    "kernel text (smxx_layout.cuh) host-compiled, as layouts.py does",
     "bf16_hidpad only: FusedMoEMethodBase.maybe_roundup_sizes also rounds H as DeepEP HT does (no DeepEP here)",
     "tests with poison: torch.empty/empty_strided/empty_like/Tensor.new_empty fill their new storage",
 ]
@@ -41,6 +49,11 @@ from vllm.model_executor.layers.fused_moe.oracle.unquantized import UnquantizedM
 import vllm.model_executor.layers.quantization.mxfp4 as mx_mod  # noqa: E402
 from vllm.model_executor.layers.fused_moe.oracle import mxfp4 as mx_oracle  # noqa: E402
 import vllm.model_executor.layers.quantization.online.fp8 as ofp8_mod  # noqa: E402
+import vllm.model_executor.layers.quantization.online.mxfp4 as omx4_mod  # noqa: E402
+import vllm.model_executor.layers.quantization.utils.fp8_utils as fp8_utils_mod  # noqa: E402
+import vllm.model_executor.layers.quantization.utils.mxfp4_utils as mxfp4_utils_mod  # noqa: E402
+from vllm.model_executor.layers.quantization.input_quant_fp8 import QuantFP8  # noqa: E402
+from vllm.model_executor.layers.quantization.utils.quant_utils import GroupShape  # noqa: E402
 import vllm.model_executor.layers.fused_moe.oracle.fp8 as fp8_oracle  # noqa: E402
 import vllm.model_executor.layers.quantization.fp8 as fp8_mod  # noqa: E402
 import vllm.model_executor.layers.fused_moe.fused_moe_method_base as fmb_mod  # noqa: E402
@@ -60,7 +73,7 @@ import flashinfer.fp4_quantization as fi_fp4  # noqa: E402
 VCFG = VllmConfig(device_config=DeviceConfig(device="cpu"))
 MODEL_CFG = NS(dtype=torch.bfloat16, quantization=None, word_embeddings_untied_by_checkpoint=False, model="tiny")
 CFG_NS = NS(model_config=MODEL_CFG, load_config=None, lora_config=None)
-CUR = NS(tp=1, rank=0, unq=None, mx=None, fp8=None, hidpad=False)
+CUR = NS(tp=1, rank=0, kind=None, unq=None, mx=None, fp8=None, hidpad=False)
 
 # ---------------------------------------------------------------- patches
 class _Kernel:
@@ -95,16 +108,79 @@ def swizzle128x4(s):
 
 unq_mod.select_unquantized_moe_backend = lambda moe_config: (CUR.unq, _StubExperts)
 unq_mod.make_unquantized_moe_kernel = _mk_stub
-def _sel_mx(moe, *a, **k):
+def _sel_mx(*a, **k):
     if CUR.mx in mx_oracle.TRTLLM_BACKENDS:
         return CUR.mx, mx_oracle.backend_to_kernel_cls(CUR.mx)[0]
     return CUR.mx, _StubExperts
 mx_mod.select_mxfp4_moe_backend = _sel_mx
 mx_mod.make_mxfp4_moe_kernel = _mk_mx
 mx_mod.select_deepseek_v4_mxfp4_moe_backend = _sel_mx
-ofp8_mod.select_fp8_moe_backend = lambda **k: (CUR.fp8, _StubExperts)
-fp8_mod.select_fp8_moe_backend = lambda **k: (CUR.fp8, _StubExperts)
-fp8_mod.make_fp8_moe_kernel = _mk_stub
+def _sel_fp8(**k):
+    real = CUR.kind == "fp8pt" and CUR.fp8.name.startswith("FLASHINFER")
+    return CUR.fp8, fp8_oracle.backend_to_kernel_cls(CUR.fp8)[0] if real else _StubExperts
+def _mk_fp8(moe_quant_config=None, moe_config=None, experts_cls=None, **k):
+    if experts_cls is not _StubExperts:
+        return _Kernel(experts_cls(moe_config=moe_config, quant_config=moe_quant_config))
+    return _mk_stub(quant_config=moe_quant_config)
+ofp8_mod.select_fp8_moe_backend = _sel_fp8
+fp8_mod.select_fp8_moe_backend = _sel_fp8
+fp8_mod.make_fp8_moe_kernel = _mk_fp8
+omx4_mod.select_mxfp4_moe_backend = _sel_mx
+omx4_mod.make_mxfp4_moe_kernel = _mk_mx
+
+def _scaled_fp8_quant(x, scale=None, use_per_token_if_dynamic=False, **k):
+    if scale is None:
+        assert use_per_token_if_dynamic
+        s = ofp8_mod._fp8_channel_scale(ofp8_mod.weight_amax(x, dim=-1, keepdim=True))
+        return ofp8_mod._fp8_quant_per_channel(x, s), s
+    me = NS(static=True, is_group_quant=False, group_shape=GroupShape.PER_TENSOR, num_token_padding=None)
+    return QuantFP8.forward_native(me, x, scale)[0], scale
+fp8_utils_mod.ops.scaled_fp8_quant = _scaled_fp8_quant
+
+_TRITON = []
+def _mxfp4_quantize(x):
+    """The kernel's text out of the wheel: vllm imports a placeholder of Triton where there is no GPU."""
+    if not _TRITON:
+        import importlib.util
+        text = open(mxfp4_utils_mod.__file__, encoding="utf-8").read()
+        text = text[text.index("def permute_shape("):text.index("def mxfp4_quantize(")]
+        path = os.path.join(tempfile.mkdtemp(), "mxfp4_kernel.py")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("import torch, triton\nimport triton.language as tl\n"
+                    + text.replace("tl.log2(max_val + eps).floor()", "tl.floor(tl.log2(max_val + eps))"))
+        spec = importlib.util.spec_from_file_location("mxfp4_kernel", path)
+        _TRITON.append(importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(_TRITON[0])
+    with poison("00"):
+        q, s, _ = _TRITON[0].downcast_to_mxfp(x, axis=-1)
+    return q, s
+omx4_mod.mxfp4_quantize = _mxfp4_quantize
+
+AITER = os.environ.get("AITER_SRC", "")
+if AITER:
+    import types
+    for n in ("aiter", "aiter.ops", "aiter.utility", "aiter.ops.shuffle", "aiter.utility.fp4_utils"):
+        sys.modules[n] = types.ModuleType(n)
+    exec(open(os.path.join(AITER, "aiter/ops/shuffle.py"), encoding="utf-8").read(), vars(sys.modules["aiter.ops.shuffle"]))
+    text = open(os.path.join(AITER, "aiter/utility/fp4_utils.py"), encoding="utf-8").read()
+    at = text.index("def e8m0_shuffle(")
+    sys.modules["aiter.utility.fp4_utils"].torch = torch
+    exec(text[at:text.index("\ndef ", at + 5)], vars(sys.modules["aiter.utility.fp4_utils"]))
+
+def _deep_gemm_pack(sf, mn, k, recipe, num_groups, is_sfa=False):
+    """Rows of a block repeated, then the kernel; [E, mn, ceil(k / (4 * gran_k))], MN-major."""
+    if not hasattr(_deep_gemm_pack, "pack"):
+        g = dict(os=os, SITE=os.path.dirname(os.path.dirname(vllm.__file__)), tempfile=tempfile, subprocess=subprocess, ctypes=ctypes,
+                 torch=torch, I32=torch.int32, P=lambda t: ctypes.c_void_p(t.data_ptr()), group=lambda f: f)
+        text = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "layouts/deepgemm.py"), encoding="utf-8").read()
+        exec(text[:text.index("@group")], g)
+        _deep_gemm_pack.pack = g["host_dg_pack"]
+    _, gran_mn, gran_k = recipe
+    full = sf.repeat_interleave(gran_mn, 1)[:, :mn].contiguous() if gran_mn > 1 else sf.contiguous()
+    words = _deep_gemm_pack.pack(full.view(num_groups * mn, -1).contiguous(), num_groups)
+    return words[:, :, :mn].transpose(1, 2)
+fp8_utils_mod.transform_sf_into_required_layout = _deep_gemm_pack
+fp8_utils_mod.is_deep_gemm_e8m0_used = lambda: True
 fp8_mod.get_tensor_model_parallel_world_size = lambda: CUR.tp
 import vllm.distributed.parallel_state as _ps
 _ps.get_tp_group = lambda: NS(world_size=CUR.tp, rank_in_group=CUR.rank)
@@ -115,7 +191,7 @@ def _roundup(self, hidden_size, intermediate_size_per_partition, act_dtype, moe_
         h = -(-h * act_dtype.itemsize // 512) * 512 // act_dtype.itemsize
     return h, i
 fmb_mod.FusedMoEMethodBase.maybe_roundup_sizes = _roundup
-fp8_oracle.make_fp8_moe_kernel = _mk_stub
+fp8_oracle.make_fp8_moe_kernel = _mk_fp8
 fi_fp4.nvfp4_block_scale_interleave = swizzle128x4
 torch.accelerator.current_device_index = lambda: torch.device("cpu")
 gpt_mod.get_tensor_model_parallel_world_size = lambda: CUR.tp
@@ -210,8 +286,15 @@ class StubOnlineCfg:
     packed_modules_mapping = {}
     def get_name(self):
         return "fp8"
+    method = ofp8_mod.Fp8PerBlockOnlineMoEMethod
     def get_quant_method(self, layer, prefix):
-        return ofp8_mod.Fp8PerBlockOnlineMoEMethod(moe=layer.moe_config)
+        return self.method(moe=layer.moe_config)
+class StubTensorCfg(StubOnlineCfg):
+    method = ofp8_mod.Fp8PerTensorOnlineMoEMethod
+class StubChannelCfg(StubOnlineCfg):
+    method = ofp8_mod.Fp8PtpcOnlineMoEMethod
+class StubMxfp4Cfg(StubOnlineCfg):
+    method = omx4_mod.Mxfp4OnlineMoEMethod
 
 class Router(nn.Module):
     def __init__(s, E, H):
@@ -275,6 +358,8 @@ class Tiny(nn.Module):
     def __init__(s, c):
         super().__init__()
         qcfg = {"bf16": lambda: None, "fp8blk": StubOnlineCfg, "gptoss": mx_mod.GptOssMxfp4Config, "mxgen": mx_mod.Mxfp4Config,
+                "fp8pt": lambda: fp8_mod.Fp8Config(is_checkpoint_fp8_serialized=True, activation_scheme="static"),
+                "onpt": StubTensorCfg, "onch": StubChannelCfg, "onmx4": StubMxfp4Cfg,
                 "fp8ser": lambda: fp8_mod.Fp8Config(is_checkpoint_fp8_serialized=True, activation_scheme="dynamic",
                                                     weight_block_size=[128, 128])}[c.kind]()
         cls = gpt_mod.GptOssRoutedExperts if c.kind == "gptoss" else RoutedExperts
@@ -304,10 +389,10 @@ def mkcfg(kind, **k):
     return Cfg(d)
 
 def build(c):
-    CUR.tp, CUR.rank, CUR.hidpad = c.tp, c.rank, c.get("hidpad", False)
+    CUR.tp, CUR.rank, CUR.kind, CUR.hidpad = c.tp, c.rank, c.kind, c.get("hidpad", False)
     if c.kind == "bf16":
         CUR.unq = UnquantizedMoeBackend[c.backend]
-    elif c.kind in ("gptoss", "mxgen"):
+    elif c.kind in ("gptoss", "mxgen", "onmx4"):
         CUR.mx = mx_oracle.Mxfp4MoeBackend[c.backend]
     else:
         CUR.fp8 = fp8_oracle.Fp8MoeBackend[c.backend]
@@ -341,13 +426,16 @@ def checkpoint(c, ver, form="default"):
             else:
                 out += [(x + n, t) for n, t in ts]
             continue
-        if c.kind in ("mxgen", "fp8ser"):
+        if c.kind in ("mxgen", "fp8ser", "fp8pt"):
             for e in range(c.E):
                 for pn, r, k in (("gate_proj", c.I, c.H), ("up_proj", c.I, c.H), ("down_proj", c.H, c.I)):
                     n = x + f"{e}.{pn}."
                     if c.kind == "mxgen":
                         out.append((n + "weight", t_u8(n + "weight", ver, r, k // 2)))
                         out.append((n + "weight_scale", t_e8(n + "weight_scale", ver, r, k // 32)))
+                    elif c.kind == "fp8pt":
+                        out.append((n + "weight", t_bf16(n + "weight", ver, r, k).to(torch.float8_e4m3fn)))
+                        out += [(n + t, t_bf16(n + t, ver, 1)[0].float().abs() + 0.5) for t in ("weight_scale", "input_scale")]
                     else:
                         out.append((n + "weight", t_bf16(n + "weight", ver, r, k).to(torch.float8_e4m3fn)))
                         sc = t_bf16(n + "weight_scale_inv", ver, -(-r // 128), -(-k // 128)).float().abs() + 0.5
@@ -397,8 +485,7 @@ def tensors(m):
     d.update(m.named_buffers(remove_duplicate=False))
     return {k: v for k, v in d.items() if v is not None}
 def raw(t):
-    return t.detach().contiguous().view(torch.uint8).numpy().tobytes() if t.dim() else \
-        t.detach().reshape(1).contiguous().view(torch.uint8).numpy().tobytes()
+    return t.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
 def snap(m):
     return {k: dict(b=raw(t), ptr=t.data_ptr(), shape=list(t.shape), stride=list(t.stride()), dtype=str(t.dtype)[6:],
                     obj=id(t)) for k, t in tensors(m).items()}
@@ -445,7 +532,7 @@ def box(idx, shape):
     return [[int(c.min()), int(c.max())] for c in co]
 
 def esize(dtype):
-    return {"bfloat16": 2, "uint8": 1, "float8_e4m3fn": 1, "float32": 4, "int32": 4, "int64": 8}[dtype]
+    return {"bfloat16": 2, "uint8": 1, "float8_e4m3fn": 1, "float32": 4, "int32": 4, "int64": 8, "float4_e2m1fn_x2": 1}[dtype]
 
 def diff(a, b, padimg=None):
     """a = reference snapshot, b = snapshot under test"""
@@ -527,6 +614,15 @@ def run_scenarios(path):
             f"{s['step']}:{s['vs']} diff={len(s['differing'])} moved={len(s['moved'])} held_moved={len(s['held']['moved'])}/{s['held']['n_held']}"
             for s in steps), flush=True)
 
+    @contextlib.contextmanager
+    def may_raise(name):
+        """a reload that vLLM does not survive is a case too"""
+        try:
+            yield
+        except Exception as e:
+            S.append(dict(id=name, mode="layerwise", error=repr(e)[:300]))
+            print("ERR", name, repr(e)[:160], flush=True)
+
     def step(m, s0, h0, ref, img, label, vs):
         s1, h1 = snap(m), held(m)
         return dict(step=label, vs=vs, differing=diff(ref, s1, img), moved=moved(s0, s1), rebound=rebound(s0, s1),
@@ -555,6 +651,23 @@ def run_scenarios(path):
         ("fp8blk_triton_h224_i96", mkcfg("fp8blk", backend="TRITON", H=224, I=96, E=4), "perexp", "fused"),
         ("fp8blk_trt_h224_i96", mkcfg("fp8blk", backend="FLASHINFER_TRTLLM", H=224, I=96, E=4), "perexp", "fused"),
         ("fp8blk_triton_unpadded", mkcfg("fp8blk", backend="TRITON", H=256, I=128, E=4), "perexp", "fused"),
+        ("fp8blk_deepgemm_h224_i96", mkcfg("fp8blk", backend="DEEPGEMM", H=224, I=96, E=4), "perexp", "fused"),
+        ("fp8ser_deepgemm_unpadded", mkcfg("fp8ser", backend="DEEPGEMM", H=256, I=128, E=4), "perexp", None),
+        ("mxgen_deepgemm_i96", mkcfg("mxgen", backend="DEEPGEMM_MXFP4", H=224, I=96, E=4), "perexp", None),
+        ("fp8pt_triton", mkcfg("fp8pt", backend="TRITON", H=256, I=96, E=4), "perexp", None),
+        ("fp8pt_trt_i96", mkcfg("fp8pt", backend="FLASHINFER_TRTLLM", H=256, I=96, E=4), "perexp", None),
+        ("fp8pt_ficutlass_i96", mkcfg("fp8pt", backend="FLASHINFER_CUTLASS", H=256, I=96, E=4), "perexp", None),
+        ("onpt_triton_hidpad", mkcfg("onpt", backend="TRITON", H=224, I=96, E=4, hidpad=True), "perexp", "fused"),
+        ("onch_triton_hidpad", mkcfg("onch", backend="TRITON", H=224, I=96, E=4, hidpad=True), "perexp", "fused"),
+        ("onmx4_emul_i80", mkcfg("onmx4", backend="EMULATION", H=224, I=80, E=4), "perexp", "fused"),
+        ("onmx4_ficutlass_i96", mkcfg("onmx4", backend="FLASHINFER_CUTLASS_MXFP4_MXFP8", H=224, I=96, E=4), "perexp", "fused"),
+    ] + (AITER != "") * [
+        ("bf16_aiter_i200", mkcfg("bf16", backend="AITER", H=256, I=200, E=4), "perexp", "fused"),
+        ("fp8blk_aiter_h224_i96", mkcfg("fp8blk", backend="AITER", H=224, I=96, E=4), "perexp", "fused"),
+        ("fp8pt_aiter", mkcfg("fp8pt", backend="AITER", H=256, I=96, E=4), "perexp", None),
+        ("gptoss_aiter_tp2r1", mkcfg("gptoss", backend="AITER_MXFP4_MXFP4", H=256, I=960, E=2, tp=2, rank=1), "combined", "streamed"),
+        ("gptoss_aiter_bf16_tp2r1", mkcfg("gptoss", backend="AITER_MXFP4_BF16", H=256, I=448, E=2, tp=2, rank=1), "combined", "streamed"),
+        ("mxgen_aiter_bf16", mkcfg("mxgen", backend="AITER_MXFP4_BF16", H=256, I=256, E=2), "perexp", None),
     ]
     only = sys.argv[2] if len(sys.argv) > 2 else ""
     for cname, c, f1, f2 in configs:
@@ -568,8 +681,10 @@ def run_scenarios(path):
         A, B = checkpoint(c, 0, f1), checkpoint(c, 1, f1)
         with poison("00"):
             refA, refB = snap(cold(c, A)), snap(cold(c, B))
+        # bytes that say something: 43 is 195 as bf16; ff is NaN, of which a CPU keeps signs that a GPU does not
+        loud = "43" if c.kind in ("onpt", "onch") else "ff"
         cpois = {}
-        for P in ("aa", "ff"):
+        for P in ("aa", loud):
             with poison(P):
                 cpois[P] = diff(refA, snap(cold(c, A)), img)
         S.append(dict(id=cname + "/cold_determinism", kind=c.kind, dims=dict(L=c.L, E=c.E, H=c.H, I=c.I), tp=c.tp,
@@ -578,34 +693,34 @@ def run_scenarios(path):
                       cold_hash_B={k: fnv64(v["b"]) for k, v in refB.items()},
                       cold_meta={k: [v["shape"], v["stride"], v["dtype"]] for k, v in refA.items()},
                       differs_under_poison={k: v for k, v in cpois.items()}))
-        print(f"[{len(S):3d}] {cname}/cold_determinism  aa:{len(cpois['aa'])} ff:{len(cpois['ff'])} pad_tensors={sum(1 for v in img.values() if v.any())}", flush=True)
+        print(f"[{len(S):3d}] {cname}/cold_determinism  aa:{len(cpois['aa'])} {loud}:{len(cpois[loud])} pad_tensors={sum(1 for v in img.values() if v.any())}", flush=True)
 
         def cold_state():
             with poison("00"):
                 m = cold(c, A)
             return m, snap(m), held(m)
         # same twice, under poisons
-        for P in (None, "00", "aa", "ff", "rand"):
+        for P in (None, "00", "aa", loud, "rand"):
             m, s0, h0 = cold_state()
-            with poison(P):
+            with may_raise(f"{cname}/same_twice/{P}"), poison(P):
                 reload(m, A); st1 = step(m, s0, h0, refA, img, "reloadA", "coldA"); sA1 = snap(m)
                 reload(m, A); st2 = step(m, s0, h0, refA, img, "reloadA2", "coldA")
                 st3 = dict(st2); st3["vs"] = "reload1"; st3["differing"] = diff(sA1, snap(m), img)
-            emit(f"{cname}/same_twice/{P}", c, "layerwise", "00", P, [st1, st2, st3])
+                emit(f"{cname}/same_twice/{P}", c, "layerwise", "00", P, [st1, st2, st3])
         for P in ("00", "aa"):
             m, s0, h0 = cold_state()
-            with poison(P):
+            with may_raise(f"{cname}/A_B_A/{P}"), poison(P):
                 reload(m, B); st1 = step(m, s0, h0, refB, img, "reloadB", "coldB")
                 reload(m, A); st2 = step(m, s0, h0, refA, img, "reloadA", "coldA")
-            emit(f"{cname}/A_B_A/{P}", c, "layerwise", "00", P, [st1, st2])
+                emit(f"{cname}/A_B_A/{P}", c, "layerwise", "00", P, [st1, st2])
         for P in ("00", "aa"):
             m, s0, h0 = cold_state()
             rng = np.random.RandomState(7)
             order = rng.permutation(len(B))
-            with poison(P):
+            with may_raise(f"{cname}/shuffled/{P}"), poison(P):
                 reload(m, [B[i] for i in order])
                 st = step(m, s0, h0, refB, img, "reloadB_shuffled", "coldB")
-            emit(f"{cname}/shuffled/{P}", c, "layerwise", "00", P, [st], note="order=RandomState(7).permutation")
+                emit(f"{cname}/shuffled/{P}", c, "layerwise", "00", P, [st], note="order=RandomState(7).permutation")
         for P in ("00", "aa"):
             m, s0, h0 = cold_state()
             if f2 is None:
@@ -622,31 +737,31 @@ def run_scenarios(path):
         for P in ("00", "aa"):
             m, s0, h0 = cold_state()
             drop = {"layers.0.mlp.router.weight", "layers.1.norm.weight", B[-1][0]}
-            with poison(P):
+            with may_raise(f"{cname}/partial/{P}"), poison(P):
                 reload(m, [x for x in B if x[0] not in drop])
                 st = step(m, s0, h0, refB, img, "reloadB_partial", "coldB")
                 st["vs_coldA"] = [d["name"] for d in diff(refA, snap(m))]
-            emit(f"{cname}/partial/{P}", c, "layerwise", "00", P, [st], note="dropped " + ", ".join(sorted(drop)))
+                emit(f"{cname}/partial/{P}", c, "layerwise", "00", P, [st], note="dropped " + ", ".join(sorted(drop)))
         # only one tensor of one MoE layer is sent
         for P in ("aa",):
             m, s0, h0 = cold_state()
             one = [x for x in B if "layers.0.mlp.experts" in x[0]][:1]
-            with poison(P):
+            with may_raise(f"{cname}/one_tensor/{P}"), poison(P):
                 reload(m, one)
                 st = step(m, s0, h0, refA, img, "reload_one_tensor", "coldA")
-            emit(f"{cname}/one_tensor/{P}", c, "layerwise", "00", P, [st], note="sent only " + one[0][0])
+                emit(f"{cname}/one_tensor/{P}", c, "layerwise", "00", P, [st], note="sent only " + one[0][0])
         # duplicate: first expert tensor of layer 0 sent twice
         for P in ("aa",):
             m, s0, h0 = cold_state()
             i = next(i for i, x in enumerate(B) if "layers.0.mlp.experts" in x[0])
-            with poison(P):
+            with may_raise(f"{cname}/duplicate/{P}"), poison(P):
                 reload(m, B[:i + 1] + [B[i]] + B[i + 1:])
                 st = step(m, s0, h0, refB, img, "reloadB_duplicate", "coldB")
-            emit(f"{cname}/duplicate/{P}", c, "layerwise", "00", P, [st], note="sent twice " + B[i][0])
+                emit(f"{cname}/duplicate/{P}", c, "layerwise", "00", P, [st], note="sent twice " + B[i][0])
         # a reload that fails half way, then a complete reload of A
         for P in ("00", "aa"):
             m, s0, h0 = cold_state()
-            h = len(B) // 2
+            h, nmeta = len(B) // 2, []
             def bad():
                 yield from load_copy(B[:h])
                 raise RuntimeError("stop")
@@ -655,7 +770,7 @@ def run_scenarios(path):
                 try:
                     with torch.no_grad():
                         reload_weights(CFG_NS, m, bad(), None, True)
-                except RuntimeError:
+                except Exception:
                     nmeta = [k for k, t in tensors(m).items() if t.is_meta]
                     npend = {n: len(lw.get_layerwise_info(mod).loaded_weights) for n, mod in m.named_modules()
                              if lw.get_layerwise_info(mod).can_load() and lw.get_layerwise_info(mod).loaded_weights}
