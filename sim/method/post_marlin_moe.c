@@ -143,13 +143,15 @@ static const struct cs_step wna16_marlin_weights8[] = {
 };
 /* clang-format on */
 CS_TABLE(wna16_marlin_weights8);
-/* Zero points [E, N/8, groups] in words. */
+/* Zero points in words of 32 bits: [E, N/8, groups], or N/4 of 8 bits each. */
 /* clang-format off */
 #define ZEROS(name)                                                                                                    \
     CS_DO_TAKE("packed", name), CS_DO_RELAYOUT("packed", "transpose"), CS_DO_RESHAPE("packed", name ".0 " name ".2 " name ".1"), \
         CS_DO_CALL(marlin_zeros_packed), CS_DO_TAKE(name, "packed")
 static const struct cs_step wna16_marlin_zeros[] = {
-    CS_DO_PAD_HALVES("w13_qzeros", CS_OF_I(8), 0, 0), CS_DO_PAD("w2_qzeros", 0, CS_PER_GROUP, 0), ZEROS("w13_qzeros"), ZEROS("w2_qzeros"),
+    CS_DO_WHEN(CS_FACT_8BIT), CS_DO_PAD_HALVES("w13_qzeros", CS_OF_I(4), 0, 0),
+    CS_DO_UNLESS(CS_FACT_8BIT), CS_DO_PAD_HALVES("w13_qzeros", CS_OF_I(8), 0, 0),
+    CS_DO_PAD("w2_qzeros", 0, CS_PER_GROUP, 0), ZEROS("w13_qzeros"), ZEROS("w2_qzeros"),
 };
 /* clang-format on */
 CS_TABLE(wna16_marlin_zeros);
