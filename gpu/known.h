@@ -21,7 +21,7 @@
     X(CLAMP,         "e4m3", "bf16",         "a * n max n min n")                  /* bench */                         \
     X(DEQUANTISE,    "bf16", "e4m3 f32",     "a * b")                              /* MXFP8's emulation */             \
     X(RESCALE_E4M3,  "e4m3", "e4m3 f32",     "a * b")                              /* NVFP4's scales */                \
-    X(RESCALE_F16,   "f16",  "bf16 f32",     "a as f16 * b as f16 * n as f16 zero_below n") /* of Marlin's NVFP4 */    \
+    X(RESCALE_F16,   "f16",  "e4m3 f32",     "a as f16 * b as f16 * n as f16 zero_below n") /* of Marlin's NVFP4 */    \
     X(RESCALE_BF16,  "bf16", "bf16",         "a * n")                              /* of Marlin's FP8 */               \
     X(HIGH_BYTE,     "u8",   "u16",          "a right n")                          /* of Marlin's NVFP4 */             \
     X(SIGNS,         "i32",  "i32",          "a xor n")                            /* of TRT-LLM's int4 */             \
@@ -36,7 +36,7 @@
     X(LARGEST,       "f32",  "f32",          "a")                                  /* of parts of a box */             \
     X(SIZE,          "f32",  "bf16",         "a abs")                              /* online */                        \
     X(SCALED_SIZE,   "f32",  "e4m3 f32",     "a * b abs")                          /* blocks by powers of two */       \
-    X(LARGEST_SCALE, "f32",  "bf16",         "a as f16 * n")                       /* of Marlin's NVFP4 */
+    X(LARGEST_SCALE, "f32",  "e4m3",         "a as f16 * n")                       /* of Marlin's NVFP4 */
 /* clang-format on */
 
 enum cs_gpu_known_map_id {

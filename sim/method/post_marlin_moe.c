@@ -64,7 +64,7 @@ static const struct cs_step nvfp4_marlin_pad128[] = {
     CS_DO_PAD("w2_weight_scale", 0, 8, 0),
 };
 CS_TABLE(nvfp4_marlin_pad128);
-/* s: scales in the params dtype, [E, groups, N]; y: bytes; factor: of the whole tensor. */
+/* s: scales, [E, groups, N]; y: bytes; factor: of the whole tensor. */
 /* clang-format off */
 #define NVFP4_SCALES(name, global)                                                                                     \
     CS_DO_TAKE("s", name), CS_DO_CALL(nvfp4_marlin_order), CS_DO_TAKE(name, "y"),                                      \
@@ -76,14 +76,17 @@ static const struct cs_step nvfp4_marlin_bias[] = {
     CS_DO_SPREAD("bias", CS_F32, "1", "0x1p7"),
 };
 CS_TABLE(nvfp4_marlin_bias);
-/* clang-format off */
+/* Upstream casts them to the params dtype, which holds each e4m3 number, transposes and orders them as `p64`, and swaps
+ * columns at the end. What is in between looks at each number alone, or at the largest: bytes move once, before all that. */
 static const struct cs_step nvfp4_marlin_order[] = {
-    CS_DO_UNLESS(CS_FACT_HALF), CS_DO_CAST("s", CS_BF16), CS_DO_WHEN(CS_FACT_HALF), CS_DO_CAST("s", CS_F16),
-    CS_DO_TAKE("plain", "s"), CS_DO_RELAYOUT("s", "transpose"), CS_DO_RESHAPE("s", "plain.0 plain.2 plain.1"), CS_DO_RELAYOUT("s", "p64"),
-    CS_DO_CALL(nvfp4_marlin_factor), CS_DO_TAKE("factor", "auto_factor"), CS_DO_CALL(nvfp4_marlin_bytes),
-    CS_DO_RELAYOUT("y", "fp4_columns"), CS_DO_VIEW("y", CS_E4M3),
+    CS_DO_TAKE("plain", "s"),
+    CS_DO_RELAYOUT("s", "marlin_e8m0_scale"),
+    CS_DO_RESHAPE("s", "plain.0 plain.2 plain.1"),
+    CS_DO_CALL(nvfp4_marlin_factor),
+    CS_DO_TAKE("factor", "auto_factor"),
+    CS_DO_CALL(nvfp4_marlin_bytes),
+    CS_DO_VIEW("y", CS_E4M3),
 };
-/* clang-format on */
 CS_TABLE(nvfp4_marlin_order);
 static const struct cs_step nvfp4_marlin[] = {
     CS_DO_WHEN(CS_FACT_H128),   CS_DO_CALL(nvfp4_marlin_pad64),
