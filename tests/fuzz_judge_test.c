@@ -142,6 +142,25 @@ static void tensors_without_elements_are_not_lost(void **state) {
     cs_arena_release(&arena);
 }
 
+/* Two layers on two ranks that reduce a scale over all of them, with copies of experts: tensors in any order complete
+ * layer 0 first on one rank and layer 1 on the other. */
+static void ranks_that_complete_other_layers_do_not_meet(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    static const char *const steps[] = {"layerwise:B", "layerwise.shuffled:B"};
+    for (size_t i = 0; i < CS_COUNT(steps); i++) {
+        char text[CS_PLAN_TEXT];
+        snprintf(text, sizeof text,
+                 "seed=1 backend=nvfp4_ct/cutedsl loader=per_expert_nvfp4_ct ranks=ep2 layers=2 experts=4 hidden=64 intermediate=64 "
+                 "beside=norm rounding=released allocator=random policy=record_and_fill device=ref start=cold_start arrival=file "
+                 "engine=released layer=redundant steps=A,%s", steps[i]);
+        struct cs_fuzz_plan plan = plan_of(text);
+        struct cs_fuzz_result result = judge(&plan, &arena);
+        assert_int_equal(result.outcome, i ? CS_FUZZ_REFUSED : CS_FUZZ_PASSED);
+    }
+    cs_arena_release(&arena);
+}
+
 /* Level 2 keeps what is registered. A stopped layerwise load has buffers on meta, and those of the kernel aside. */
 static void nothing_is_expected_of_a_server_that_slept_in_a_stopped_load(void **state) {
     (void)state;
@@ -152,6 +171,10 @@ static void nothing_is_expected_of_a_server_that_slept_in_a_stopped_load(void **
                 "start=cold_start arrival=file engine=released "
                 "steps=A,load_plan.stopped:B,layerwise.slept:A,kernel_format:B");
     struct cs_fuzz_result result = judge(&plan, &arena);
+    if (result.outcome == CS_FUZZ_FAILED) fail_msg("%s: %s", result.fingerprint.text, result.reason);
+    plan.axis[CS_AXIS_engine] = 1;
+    assert_ok(cs_axis_parse(CS_AXIS_beside, "kept", &plan.axis[CS_AXIS_beside]));
+    result = judge(&plan, &arena);
     if (result.outcome == CS_FUZZ_FAILED) fail_msg("%s: %s", result.fingerprint.text, result.reason);
     cs_arena_release(&arena);
 }
@@ -388,6 +411,7 @@ int main(void) {
         cmocka_unit_test(a_retry_of_a_stopped_load_is_judged),
         cmocka_unit_test(a_model_built_on_meta_is_judged_where_it_knows_its_padding_values),
         cmocka_unit_test(tensors_without_elements_are_not_lost),
+        cmocka_unit_test(ranks_that_complete_other_layers_do_not_meet),
         cmocka_unit_test(nothing_is_expected_of_a_server_that_slept_in_a_stopped_load),
         cmocka_unit_test(what_follows_a_refused_step_is_judged),
         cmocka_unit_test(the_arrival_axis_reaches_the_start_and_plain_loads),

@@ -148,7 +148,7 @@ static enum cs_residue residue_after(const struct cs_promise *promise, const str
 static bool recovers(const struct cs_promise *promise, const struct step *step) {
     switch (promise->residue) {
     case CS_RESIDUE_NONE: return true;
-    case CS_RESIDUE_CALLS: return step->nature->keeps_calls && promise->is_repaired;
+    case CS_RESIDUE_CALLS: return step->nature->keeps_calls && promise->is_repaired && !step->manner->sleeps;
     case CS_RESIDUE_VIEWS: return step->nature->hosts_views;
     default: return false;
     }
@@ -184,6 +184,16 @@ void cs_promise_start(struct cs_promise *promise, const struct cs_fuzz_plan *pla
     promise->has_marks = cs_text_equal(start->name, "cold_start"); /* no other start runs loaders on memory (R2.5) */
 }
 
+/* Ranks meet in post-load, each for the layer that it has just completed. Where they have other tensors to wait for, and
+ * layers are mixed on their way, those are not the same layers: real ranks would wait for ever, or mix them up. */
+static bool ranks_may_miss(const struct cs_fuzz_plan *plan, const struct step *step) {
+    const struct cs_fuzz_ranks *ranks = cs_fuzz_ranks_of(plan);
+    const struct cs_sizes sizes = {
+        .tp = ranks->tp, .ep = ranks->ep, .experts_redundant = cs_fuzz_layer_of(plan)->redundant};
+    bool mixes_layers = step->manner->reorders && cs_fuzz_number_of(plan, CS_AXIS_layers) > 1;
+    return mixes_layers && step->nature->keeps_calls && cs_backend_reduces(cs_fuzz_backend_of(plan), &sizes);
+}
+
 static bool may_refuse(const struct cs_promise *promise, const struct step *step) {
     const struct cs_driver_nature *nature = step->nature;
     const struct cs_manner *manner = step->manner;
@@ -191,7 +201,7 @@ static bool may_refuse(const struct cs_promise *promise, const struct step *step
         nature->keeps_calls && (step->shares_places || manner->repeats) && !promise->is_repaired; /* F4, F10, F11 */
     return promise->residue != CS_RESIDUE_NONE || promise->is_deformed || !manner->is_complete || manner->may_refuse ||
            nature->is_untrusted || nature->may_refuse || step->nature_has_no_layout || finds_no_slot ||
-           lacks_late(promise->plan);
+           lacks_late(promise->plan) || ranks_may_miss(promise->plan, step);
 }
 
 void cs_promise_step(struct cs_promise *promise, size_t i) {
