@@ -18,7 +18,6 @@ static const struct {
     {CS_DEFECT_FILL_TWICE, SAME},
     {CS_DEFECT_FORGETS_PARAMETERS, SAME},
     {CS_DEFECT_GATE_UP_SWAPPED, SAME},
-    {CS_DEFECT_LATE_CALLS_ARE_RAW, "no call is late in an engine that completes no layer too early"},
     {CS_DEFECT_LAYOUT_UNCHECKED, "only after a raw load, whose marks are of the kernel's layout, and nothing is expected of the next fill then"},
     {CS_DEFECT_MAPS_RESET, "a map that is built anew is put back as the buffer that it was"},
     {CS_DEFECT_MARK_OF_ONE_EXPERT, COUNTS},
