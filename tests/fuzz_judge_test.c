@@ -38,12 +38,13 @@ static void the_same_plan_with_records_holds(void **state) {
  * the next load fills (R2.3: only the latest load counts). */
 static void records_of_a_raw_load_do_not_reach_the_next(void **state) {
     (void)state;
-    static const char *const next[] = {"layerwise", "direct", "direct.stopped:A,direct"};
+    static const char *const next[] = {"layerwise", "direct", "direct.stopped:A,direct", "layerwise.partial:A,direct"};
     struct cs_arena arena = {0};
-    for (size_t i = 0; i < CS_COUNT(next); i++) {
+    for (size_t i = 0; i < 2 * CS_COUNT(next); i++) {
         char text[CS_PLAN_TEXT];
-        snprintf(text, sizeof text, PADDED "policy=record_and_fill steps=A,raw:B,%s:A", next[i]);
+        snprintf(text, sizeof text, PADDED "policy=record_and_fill steps=A,raw:B,%s:A", next[i / 2]);
         struct cs_fuzz_plan plan = plan_of(text);
+        plan.axis[CS_AXIS_engine] = i % 2;
         struct cs_fuzz_result result = judge(&plan, &arena);
         if (result.outcome != CS_FUZZ_PASSED) fail_msg("%s: %s", result.fingerprint.text, result.reason);
     }

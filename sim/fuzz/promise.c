@@ -119,7 +119,7 @@ static void follow_marks(struct cs_promise *promise, const struct step *step) {
     bool runs_loaders = takes_tensors && !nature->replays_marks;
     if (runs_loaders) promise->has_marks = manner->is_complete && !manner->is_empty && !nature->is_untrusted;
     bool leaves = nature->leaves_marks || (manner->is_stopped && nature->is_untrusted); /* the fill never came */
-    bool waits = manner->is_stopped && promise->has_foreign_marks; /* for the fill of the next one */
+    bool waits = !manner->is_complete && promise->has_foreign_marks; /* nor for a module that did not get all */
     if (takes_tensors && !manner->is_empty) promise->has_foreign_marks = leaves || waits;
 }
 
