@@ -28,7 +28,8 @@
     X(POWER_ABOVE,   "u8",   "f32",          "a max n / n log2 ceil + n max n min n int") /* MXFP8 */                  \
     X(POWER_BYTE,    "u8",   "f32",          "a plus n right n most n plus n")     /* MXFP4 */                         \
     X(EXPONENT,      "u8",   "f32",          "a right n")                          /* DeepGEMM */                      \
-    X(INVERSE_POWER, "f32",  "u8",           "a left n into n drop n")             /* MXFP4 */                         \
+    X(CARRY,         "u8",   "u8",           "a plus n right n plus a")            /* MXFP4 */                         \
+    X(INVERSE_POWER, "f32",  "u8",           "a left n most n into n")             /* MXFP4 */                         \
     X(POWER,         "f32",  "u8",           "a float + n exp2")                   /* MXFP8 */
 
 /* Of maxima, whose results are few, of any dtype. */
