@@ -24,7 +24,7 @@ static enum cs_status check_shapes(const char *operation, const struct cs_view *
 
 /* Readable: memory, host bytes or numbers that can be computed. The refusal of META is torch's. */
 static enum cs_status check_source(const char *operation, const struct cs_view *view) {
-    CS_REQUIRE(!is_meta(view), CS_UNSUPPORTED, "%s: cannot read %s: a meta tensor has no data", operation,
+    CS_REQUIRE(!is_meta(view), CS_REFUSED, "%s: cannot read %s: a meta tensor has no data", operation,
                label_of(view));
     CS_TRY(cs_view_check(view));
     if (!is_kind(view, CS_STORAGE_SYNTHETIC)) return CS_OK;
@@ -125,6 +125,10 @@ enum cs_status cs_device_copy(const struct cs_device *device, const struct cs_vi
     CS_TRY(check_destination("copy", destination));
     CS_TRY(check_source("copy", source));
     if (cs_view_numel(destination) == 0 || cs_view_same_place(destination, source)) return CS_OK;
+    bool is_float4 = destination->dtype == CS_E2M1 || source->dtype == CS_E2M1;
+    CS_REQUIRE(destination->dtype == source->dtype || !is_float4, CS_REFUSED,
+               "copy: %s is %s and %s is %s: torch converts no float4", label_of(source), cs_dtype_name(source->dtype),
+               label_of(destination), cs_dtype_name(destination->dtype));
     return destination->dtype == source->dtype ? copy_bits(device, destination, source)
                                                : convert(device, destination, source);
 }

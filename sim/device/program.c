@@ -131,6 +131,9 @@ static bool overlap(const struct cs_view *a, const struct cs_view *b) {
 static enum cs_status check_reads(const struct cs_program *program, const struct cs_view *destination) {
     for (size_t i = 0; i < program->n_operands; i++) {
         const struct cs_view *view = &program->operand[i].view;
+        bool is_meta = view->storage && view->storage->kind == CS_STORAGE_META;
+        CS_REQUIRE(!is_meta, CS_REFUSED, "a program cannot read %s: a meta tensor has no data",
+                   view->storage->label ? view->storage->label : "a tensor");
         CS_REQUIRE(is_stored(view), CS_UNSUPPORTED, "a program reads memory only: copy the operand first");
         CS_REQUIRE(cs_dtype_bits(view->dtype) <= 32, CS_UNSUPPORTED, "a program does not read %s",
                    cs_dtype_name(view->dtype));
