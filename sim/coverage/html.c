@@ -20,10 +20,10 @@ struct examples {
 
 static enum cs_status name_scenarios(const struct cs_coverage *coverage, struct cs_arena *arena,
                                      struct examples *examples) {
+    examples->of_path = CS_NEW_ARRAY(arena, uint32_t, coverage->n_paths + 1);
+    CS_REQUIRE(examples->of_path, CS_NO_MEMORY, "out of memory for the page");
     json_t *index = json_object();
     examples->names = json_array();
-    examples->of_path = CS_NEW_ARRAY(arena, uint32_t, coverage->n_paths + 1);
-    CS_REQUIRE(examples->of_path && index && examples->names, CS_NO_MEMORY, "out of memory for the page");
     for (size_t p = 0; p < coverage->n_paths; p++) {
         const char *name = coverage->paths[p].scenario;
         const json_t *known = json_object_get(index, name);
@@ -121,9 +121,9 @@ static enum cs_status orders_json(const struct cs_coverage *coverage, size_t n, 
     CS_TRY(cs_orders_count(coverage, n, arena, &orders));
     size_t n_orders = 1;
     for (size_t i = 0; i < n; i++) n_orders *= orders.n_letters;
-    json_t *letters = json_array();
     char *states = CS_NEW_ARRAY(arena, char, n_orders + 1);
-    CS_REQUIRE(states && letters, CS_NO_MEMORY, "out of memory for %zu orders", n_orders);
+    CS_REQUIRE(states, CS_NO_MEMORY, "out of memory for %zu orders", n_orders);
+    json_t *letters = json_array();
     for (size_t i = 0; i < orders.n_letters; i++) json_array_append_new(letters, json_string(orders.letters[i]));
     for (size_t i = 0; i < n_orders; i++) states[i] = orders.possible[i] ? (orders.seen[i] ? 'h' : 'v') : 'x';
     *made = json_pack("{s:I, s:I, s:o, s:s}", "possible", (json_int_t)orders.n_possible, "seen",
@@ -145,6 +145,8 @@ static enum cs_status numbers_json(const struct cs_coverage *coverage, json_t **
                           (json_int_t)coverage->n_paths, "pairs", cells_json(&pairs, CS_COVERAGE_LEAST_PAIRS),
                           "triples", cells_json(&triples, CS_COVERAGE_LEAST_TRIPLES), "orders2", two, "orders3", three,
                           "probes", probes_json(coverage));
+    else
+        json_decref(two), json_decref(three);
     cs_arena_release(&arena);
     return status;
 }
