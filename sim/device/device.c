@@ -5,33 +5,27 @@
 
 /* ---- checks: what every device may rely on ---- */
 
-static const char *label_of(const struct cs_view *view) {
-    return view->storage && view->storage->label ? view->storage->label : "a tensor";
-}
-
 static bool is_kind(const struct cs_view *view, enum cs_storage_kind kind) {
     return view->storage && view->storage->kind == kind;
 }
 
-static bool is_meta(const struct cs_view *view) { return is_kind(view, CS_STORAGE_META); }
-
 static enum cs_status check_shapes(const char *operation, const struct cs_view *a, const struct cs_view *b) {
     char text_a[CS_VIEW_TEXT], text_b[CS_VIEW_TEXT];
     CS_REQUIRE(cs_view_same_shape(a, b), CS_BAD_SHAPE, "%s: %s of %s and %s of %s have different shapes", operation,
-               cs_view_text(a, text_a), label_of(a), cs_view_text(b, text_b), label_of(b));
+               cs_view_text(a, text_a), cs_view_label(a), cs_view_text(b, text_b), cs_view_label(b));
     return CS_OK;
 }
 
 /* Readable: memory, host bytes or numbers that can be computed. The refusal of META is torch's. */
 static enum cs_status check_source(const char *operation, const struct cs_view *view) {
-    CS_REQUIRE(!is_meta(view), CS_REFUSED, "%s: cannot read %s: a meta tensor has no data", operation,
-               label_of(view));
+    CS_REQUIRE(!cs_view_is_meta(view), CS_REFUSED, "%s: cannot read %s: a meta tensor has no data", operation,
+               cs_view_label(view));
     CS_TRY(cs_view_check(view));
     if (!is_kind(view, CS_STORAGE_SYNTHETIC)) return CS_OK;
     const struct cs_content *content = &view->storage->content;
     bool any_width = content->kind == CS_CONTENT_GARBAGE || content->kind == CS_CONTENT_ZERO;
     CS_REQUIRE(any_width || cs_dtype_bits(content->as) == cs_dtype_bits(view->dtype), CS_BAD_TYPE,
-               "%s: %s holds %s numbers and cannot be read as %s", operation, label_of(view),
+               "%s: %s holds %s numbers and cannot be read as %s", operation, cs_view_label(view),
                cs_dtype_name(content->as), cs_dtype_name(view->dtype));
     return CS_OK;
 }
@@ -39,10 +33,11 @@ static enum cs_status check_source(const char *operation, const struct cs_view *
 /* Writable, each element once: an expanded view names one element many times, and which write wins would be chance. */
 static enum cs_status check_destination(const char *operation, const struct cs_view *view) {
     CS_TRY(cs_view_check(view));
-    CS_REQUIRE(is_kind(view, CS_STORAGE_MEMORY), CS_INTERNAL, "%s: %s is read-only", operation, label_of(view));
+    CS_REQUIRE(is_kind(view, CS_STORAGE_MEMORY), CS_INTERNAL, "%s: %s is read-only", operation, cs_view_label(view));
     for (int d = 0; d < view->ndim; d++)
         CS_REQUIRE(view->stride[d] != 0 || view->shape[d] <= 1, CS_UNSUPPORTED,
-                   "%s: dimension %d of %s repeats one element and cannot be written", operation, d, label_of(view));
+                   "%s: dimension %d of %s repeats one element and cannot be written", operation, d,
+                   cs_view_label(view));
     return CS_OK;
 }
 
@@ -121,24 +116,24 @@ static enum cs_status convert(const struct cs_device *device, const struct cs_vi
 enum cs_status cs_device_copy(const struct cs_device *device, const struct cs_view *destination,
                               const struct cs_view *source) {
     CS_TRY(check_shapes("copy", destination, source));
-    if (is_meta(destination)) return CS_OK;
+    if (cs_view_is_meta(destination)) return CS_OK;
     CS_TRY(check_destination("copy", destination));
     CS_TRY(check_source("copy", source));
     if (cs_view_numel(destination) == 0 || cs_view_same_place(destination, source)) return CS_OK;
     bool is_float4 = destination->dtype == CS_E2M1 || source->dtype == CS_E2M1;
     CS_REQUIRE(destination->dtype == source->dtype || !is_float4, CS_REFUSED,
-               "copy: %s is %s and %s is %s: torch converts no float4", label_of(source), cs_dtype_name(source->dtype),
-               label_of(destination), cs_dtype_name(destination->dtype));
+               "copy: %s is %s and %s is %s: torch converts no float4", cs_view_label(source),
+               cs_dtype_name(source->dtype), cs_view_label(destination), cs_dtype_name(destination->dtype));
     return destination->dtype == source->dtype ? copy_bits(device, destination, source)
                                                : convert(device, destination, source);
 }
 
-static bool is_written(const struct cs_view *view) { return !is_meta(view) && cs_view_numel(view) > 0; }
+static bool is_written(const struct cs_view *view) { return !cs_view_is_meta(view) && cs_view_numel(view) > 0; }
 
 enum cs_status cs_device_fill(const struct cs_device *device, const struct cs_fill *fills, size_t n) {
     REQUIRE_SLOT(device, fill);
     for (size_t i = 0; i < n; i++)
-        if (!is_meta(&fills[i].view)) CS_TRY(check_destination("fill", &fills[i].view));
+        if (!cs_view_is_meta(&fills[i].view)) CS_TRY(check_destination("fill", &fills[i].view));
     /* META and empty regions are rare: what lies between them goes out as one batch each. */
     for (size_t first = 0, end; first < n; first = end + 1) {
         for (end = first; end < n && is_written(&fills[end].view);) end++;
@@ -157,9 +152,9 @@ static enum cs_status check_matrices(const struct cs_view *view, const struct cs
                 cs_multiply(cs_view_numel(view), cs_dtype_bits(view->dtype), &have) && have == want;
     CS_REQUIRE(fits, CS_BAD_SHAPE,
                "relayout: %s of %s is not %" PRId64 " matrices %" PRId64 " x %" PRId64 " of %d bits",
-               cs_view_text(view, text), label_of(view), n_matrices, rows, columns, plan->bits);
+               cs_view_text(view, text), cs_view_label(view), n_matrices, rows, columns, plan->bits);
     CS_REQUIRE(cs_view_is_contiguous(view) && starts_on_byte(view), CS_BAD_SHAPE,
-               "relayout: %s of %s is not contiguous", cs_view_text(view, text), label_of(view));
+               "relayout: %s of %s is not contiguous", cs_view_text(view, text), cs_view_label(view));
     return CS_OK;
 }
 
@@ -172,13 +167,13 @@ static bool overlap(const struct cs_view *a, const struct cs_view *b) {
 enum cs_status cs_device_relayout(const struct cs_device *device, const struct cs_plan *plan, int64_t n_matrices,
                                   const struct cs_view *destination, const struct cs_view *source) {
     REQUIRE_SLOT(device, relayout);
-    if (is_meta(destination)) return CS_OK;
+    if (cs_view_is_meta(destination)) return CS_OK;
     CS_TRY(check_destination("relayout", destination));
     CS_TRY(check_source("relayout", source));
     CS_TRY(check_matrices(destination, plan, n_matrices, plan->rows, plan->columns));
     CS_TRY(check_matrices(source, plan, n_matrices, plan->source_rows, plan->source_columns));
     CS_REQUIRE(!overlap(destination, source), CS_INTERNAL, "relayout: %s cannot be read and written at once",
-               label_of(source));
+               cs_view_label(source));
     if (cs_view_numel(destination) == 0) return CS_OK;
     struct scratch scratch;
     struct cs_view readable;
@@ -205,8 +200,8 @@ enum cs_status cs_device_compare(const struct cs_device *device, const struct cs
     CS_TRY(check_source("compare", a));
     CS_TRY(check_source("compare", b));
     CS_REQUIRE(cs_dtype_bits(a->dtype) == cs_dtype_bits(b->dtype), CS_BAD_TYPE,
-               "compare: %s of %s and %s of %s differ in width", cs_dtype_name(a->dtype), label_of(a),
-               cs_dtype_name(b->dtype), label_of(b));
+               "compare: %s of %s and %s of %s differ in width", cs_dtype_name(a->dtype), cs_view_label(a),
+               cs_dtype_name(b->dtype), cs_view_label(b));
     *difference = (struct cs_difference){.first = -1};
     if (cs_view_numel(a) == 0) return CS_OK;
     struct scratch scratch;
@@ -270,7 +265,7 @@ static enum cs_status host_view(const char *operation, const struct cs_view *lik
     storage->data = (void *)(uintptr_t)host; /* a HOST storage is never written */
     CS_TRY(cs_view_make(view, storage, like->dtype, like->ndim, like->shape));
     CS_REQUIRE(bytes == cs_view_span_bytes(view), CS_BAD_SHAPE, "%s: %s of %s takes %zu bytes, not %zu", operation,
-               cs_view_text(view, text), label_of(like), cs_view_span_bytes(view), bytes);
+               cs_view_text(view, text), cs_view_label(like), cs_view_span_bytes(view), bytes);
     return CS_OK;
 }
 
@@ -301,7 +296,7 @@ enum cs_status cs_device_write(const struct cs_device *device, const struct cs_v
     struct cs_storage storage;
     struct cs_view packed;
     CS_TRY(host_view("write", view, host, bytes, &storage, &packed));
-    if (is_meta(view)) return CS_OK;
+    if (cs_view_is_meta(view)) return CS_OK;
     CS_TRY(check_destination("write", view));
     if (bytes == 0) return CS_OK;
     bool whole_bytes = cs_dtype_bits(view->dtype) >= 8 || cs_view_numel(view) % 2 == 0;

@@ -232,8 +232,9 @@ struct cs_device {
 };
 
 /* A HOST or SYNTHETIC source is read where it is; a dtype that differs is converted by value, u8 and e8m0 included.
- * Same shape, else CS_BAD_SHAPE. Views of one storage must be the same or not overlap. Reading META is CS_UNSUPPORTED,
- * as torch says NotImplementedError; so is writing an expanded view (stride 0). */
+ * Same shape, else CS_BAD_SHAPE. Views of one storage must be the same or not overlap. Reading META is CS_REFUSED,
+ * and so is a float4 of which another dtype comes, or the other way round: torch says NotImplementedError. Writing an
+ * expanded view (stride 0) is CS_UNSUPPORTED. */
 enum cs_status cs_device_copy(const struct cs_device *device, const struct cs_view *destination,
                               const struct cs_view *source);
 enum cs_status cs_device_fill(const struct cs_device *device, const struct cs_fill *fills, size_t n);

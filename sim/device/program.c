@@ -131,16 +131,14 @@ static bool overlap(const struct cs_view *a, const struct cs_view *b) {
 static enum cs_status check_reads(const struct cs_program *program, const struct cs_view *destination) {
     for (size_t i = 0; i < program->n_operands; i++) {
         const struct cs_view *view = &program->operand[i].view;
-        bool is_meta = view->storage && view->storage->kind == CS_STORAGE_META;
-        CS_REQUIRE(!is_meta, CS_REFUSED, "a program cannot read %s: a meta tensor has no data",
-                   view->storage->label ? view->storage->label : "a tensor");
+        CS_REQUIRE(!cs_view_is_meta(view), CS_REFUSED, "a program cannot read %s: a meta tensor has no data",
+                   cs_view_label(view));
         CS_REQUIRE(is_stored(view), CS_UNSUPPORTED, "a program reads memory only: copy the operand first");
         CS_REQUIRE(cs_dtype_bits(view->dtype) <= 32, CS_UNSUPPORTED, "a program does not read %s",
                    cs_dtype_name(view->dtype));
         CS_TRY(check_operand(program, &program->operand[i]));
         CS_REQUIRE(cs_view_same_place(view, destination) || !overlap(view, destination), CS_INTERNAL,
-                   "a program cannot read and write %s at once",
-                   destination->storage->label ? destination->storage->label : "a tensor");
+                   "a program cannot read and write %s at once", cs_view_label(destination));
     }
     return CS_OK;
 }
@@ -158,12 +156,10 @@ static enum cs_status check_program(const struct cs_program *program, const stru
     return check_reads(program, view);
 }
 
-static bool is_meta(const struct cs_view *view) { return view->storage && view->storage->kind == CS_STORAGE_META; }
-
 enum cs_status cs_device_map(const struct cs_device *device, const struct cs_program *program,
                              const struct cs_view *destination) {
     CS_REQUIRE(device->map, CS_UNSUPPORTED, "arithmetic: not supported by %s", device->name);
-    if (is_meta(destination)) return CS_OK;
+    if (cs_view_is_meta(destination)) return CS_OK;
     struct cs_operand operand = {.view = *destination};
     for (int d = 0; d < CS_NDIM; d++) operand.block[d] = 1;
     CS_TRY(check_program(program, &operand));
@@ -173,7 +169,7 @@ enum cs_status cs_device_map(const struct cs_device *device, const struct cs_pro
 enum cs_status cs_device_maximum(const struct cs_device *device, const struct cs_program *program,
                                  const struct cs_operand *destination) {
     CS_REQUIRE(device->maximum, CS_UNSUPPORTED, "maximum: not supported by %s", device->name);
-    if (is_meta(&destination->view)) return CS_OK;
+    if (cs_view_is_meta(&destination->view)) return CS_OK;
     CS_TRY(check_program(program, destination));
     return cs_view_numel(&destination->view) == 0 ? CS_OK : device->maximum(device, program, destination);
 }

@@ -16,7 +16,7 @@ static enum cs_status zero_view(const struct cs_device *device, const struct cs_
 
 /* One small memset for each expert, as the loader of a server would do it: that is its cost (R3, R4.14). */
 static enum cs_status zero_per_expert(const struct cs_padding_site *site, const struct cs_region *region) {
-    bool is_meta = site->view.storage && site->view.storage->kind == CS_STORAGE_META;
+    bool is_meta = cs_view_is_meta(&site->view);
     if (is_meta) return CS_OK;
     struct cs_view view = cs_region_view(region, &site->view);
     if (site->n_experts <= 1) return zero_view(site->device, &view, site->stats);

@@ -50,7 +50,7 @@ static enum cs_status warn_once(const struct cs_padding_site *site) {
 
 enum cs_status cs_padding_mark(const struct cs_padding_site *site, const struct cs_region *region) {
     cs_defect_set defects = site->padding->defects;
-    bool is_meta = site->view.storage && site->view.storage->kind == CS_STORAGE_META;
+    bool is_meta = cs_view_is_meta(&site->view);
     if (is_meta && !cs_defects_have(defects, CS_DEFECT_META_MARKED)) return CS_OK;
     if (!site->is_parameter && !cs_defects_have(defects, CS_DEFECT_PLAIN_MARKED)) return CS_OK;
     if (site->is_parameter && !site->is_registered) return warn_once(site);

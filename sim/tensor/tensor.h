@@ -136,6 +136,10 @@ struct cs_view {
 enum cs_status cs_view_make(struct cs_view *view, struct cs_storage *storage, enum cs_dtype dtype, int ndim,
                             const int64_t *shape);
 int64_t cs_view_numel(const struct cs_view *view);
+/* Whether the view is of torch's meta device: a shape without data. False when it has no storage. */
+bool cs_view_is_meta(const struct cs_view *view);
+/* What messages call it: its storage's label, or "a tensor". */
+const char *cs_view_label(const struct cs_view *view);
 /* CS_BAD_INDEX unless every element lies inside the storage; no offset or stride may be negative. For views made by
  * hand: CS_BAD_SHAPE when extents are malformed. */
 enum cs_status cs_view_check(const struct cs_view *view);

@@ -72,6 +72,12 @@ static bool is_well_formed(const struct cs_view *view) {
     return true;
 }
 
+bool cs_view_is_meta(const struct cs_view *view) { return view->storage && view->storage->kind == CS_STORAGE_META; }
+
+const char *cs_view_label(const struct cs_view *view) {
+    return view->storage && view->storage->label ? view->storage->label : "a tensor";
+}
+
 enum cs_status cs_view_check(const struct cs_view *view) {
     char text[CS_VIEW_TEXT];
     CS_REQUIRE(is_well_formed(view), CS_BAD_SHAPE,
