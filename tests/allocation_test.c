@@ -296,7 +296,9 @@ static void audits_of_scripts(void **state) {
     for (size_t i = 0; i < CS_COUNT(small_scripts); i++) {
         struct cs_arena arena = {0};
         struct cs_scenario scenario = script_parse_good(small_scripts[i].text, &arena);
-        every_request_may_fail(&(struct work){audit, &scenario, .policy = small_scripts[i].policy, .is_recorded = small_scripts[i].is_recorded});
+        for (size_t d = 0; d < 2; d++)
+            every_request_may_fail(&(struct work){audit, &scenario, .policy = small_scripts[i].policy, .device = d ? "emu" : "ref",
+                                                  .is_recorded = small_scripts[i].is_recorded});
         cs_arena_release(&arena);
     }
 }

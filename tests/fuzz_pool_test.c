@@ -35,7 +35,7 @@ static bool is_hurt(const struct cs_fuzz_plan *plan, const struct cs_judge_optio
 enum cs_status __wrap_cs_fuzz_judge(const struct cs_fuzz_plan *plan, const struct cs_judge_options *options,
                                     struct cs_arena *arena, struct cs_fuzz_result *result) {
     (void)arena;
-    *result = (struct cs_fuzz_result){.judged = *plan, .refused_step = -1};
+    *result = (struct cs_fuzz_result){.judged = *plan, .refused_step = -1, .digest = (uint64_t)getpid()};
     if (plan->breakage || cs_rule_broken(NULL, plan)) result->outcome = CS_FUZZ_REFUSED;
     if (!is_hurt(plan, options)) return CS_OK;
     if (fault.how == CRASH) raise(SIGSEGV);
@@ -125,6 +125,25 @@ static void shrinking_goes_on_with_the_campaign(void **state) {
     assert_says(outcome.out, "\"minimal\": true");
 }
 
+/* Stopped by a signal when it has nothing to do: nobody is to blame, and nobody waits for it forever. */
+static void a_process_that_stands_still_is_not_waited_for(void **state) {
+    (void)state;
+    struct cs_workers *pool;
+    struct cs_fuzz_answer answer;
+    const struct cs_fuzz_plan plan = {0};
+    assert_int_equal(cs_workers_open(2, &(struct cs_judge_options){0}, 1, &pool), CS_OK);
+    for (uint64_t number = 0; number < 2; number++) assert_int_equal(cs_workers_send(pool, number, &plan, 0), CS_OK);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(cs_workers_take(pool, &answer), CS_OK);
+        assert_false(answer.is_crash);
+        if (i) kill((pid_t)answer.digest, SIGSTOP);
+    }
+    alarm(60); /* ends this test if it waits */
+    cs_workers_close(pool);
+    alarm(0);
+    assert_int_equal(kill((pid_t)answer.digest, 0), -1);
+}
+
 /* As the launchers set them: `sbatch --array=5-9:2`, `srun -n 2`, a batch script that asked for 4 tasks, GitLab. */
 static void shards_come_from_launchers(void **state) {
     (void)state;
@@ -191,6 +210,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_hang_becomes_small, begin, end),
         cmocka_unit_test_setup_teardown(an_internal_error_becomes_small, begin, end),
         cmocka_unit_test_setup_teardown(a_crash_of_the_canary_is_told_and_finds_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_process_that_stands_still_is_not_waited_for, begin, end),
         cmocka_unit_test_setup_teardown(shrinking_goes_on_with_the_campaign, begin, end),
         cmocka_unit_test(shards_come_from_launchers),
     };

@@ -14,7 +14,7 @@
 
 #include "sim/cli/fuzz.h"
 
-enum { AHEAD = 8 };
+enum { AHEAD = 8, FOREVER = INT32_MAX };
 
 struct question {
     uint64_t number;
@@ -39,6 +39,9 @@ struct cs_workers {
     struct worker *workers;
 };
 
+/* What waits in a pipe, the last word included, fits in it, so that no write to a process that stands still waits. */
+_Static_assert((AHEAD + 1) * sizeof(struct question) <= 65536, "questions must fit in a pipe");
+
 /* ---- pipes ---- */
 
 static bool write_all(int pipe, const void *bytes, size_t size) {
@@ -52,8 +55,21 @@ static bool write_all(int pipe, const void *bytes, size_t size) {
     return true;
 }
 
-static bool read_all(int pipe, void *bytes, size_t size) {
+/* Waits until the pipe has bytes, or was closed on the other side; false after `seconds` without either. */
+static bool has_word(int pipe, double seconds) {
+    struct pollfd polled = {.fd = pipe, .events = POLLIN};
+    double end = cs_progress_now() + seconds, left = seconds;
+    do {
+        if (poll(&polled, 1, left < 1 ? (int)(left * 1000) : 1000) > 0) return true;
+        left = end - cs_progress_now();
+    } while (left > 0);
+    return false;
+}
+
+/* A process may stand still in the middle of its answer: false after `seconds` of silence, too. */
+static bool read_all(int pipe, void *bytes, size_t size, double seconds) {
     for (char *at = bytes; size > 0;) {
+        if (!has_word(pipe, seconds)) return false;
         ssize_t n = read(pipe, at, size);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
@@ -68,9 +84,9 @@ static size_t answer_size(const struct cs_fuzz_answer *answer) {
     return offsetof(struct cs_fuzz_answer, why) + answer->n_why * sizeof answer->why[0];
 }
 
-static bool read_answer(int pipe, struct cs_fuzz_answer *answer) {
-    if (!read_all(pipe, answer, offsetof(struct cs_fuzz_answer, why))) return false;
-    return read_all(pipe, answer->why, answer->n_why * sizeof answer->why[0]);
+static bool read_answer(int pipe, struct cs_fuzz_answer *answer, double seconds) {
+    if (!read_all(pipe, answer, offsetof(struct cs_fuzz_answer, why), seconds)) return false;
+    return read_all(pipe, answer->why, answer->n_why * sizeof answer->why[0], seconds);
 }
 
 /* ---- the child ---- */
@@ -126,7 +142,7 @@ static void run_child(const struct cs_workers *pool, int from, int to) {
     signal(SIGINT, SIG_IGN); /* the parent ends us, in order */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     omp_set_num_threads(1);
-    while (read_all(from, &question, sizeof question) && question.number != NO_QUESTION) {
+    while (read_all(from, &question, sizeof question, FOREVER) && question.number != NO_QUESTION) {
         judge(&question, &pool->options, &answer);
         if (!write_all(to, &answer, answer_size(&answer))) break;
     }
@@ -160,11 +176,13 @@ static enum cs_status start(struct cs_workers *pool, struct worker *worker) {
     return CS_OK;
 }
 
-/* A process that waits for a question may not see its pipe closed: those of another pool hold copies of the other end. */
-static int end(struct worker *worker, bool is_killed) {
+/* A process that waits for a question may not see its pipe closed: those of another pool hold copies of the other end.
+ * One that stands still (SIGSTOP, a debugger) does not see even its last word: it is killed after `patience` seconds. */
+static int end(struct worker *worker, double patience) {
     static const struct question last = {.number = NO_QUESTION};
     int status = 0;
-    if (is_killed || !write_all(worker->to, &last, sizeof last)) kill(worker->pid, SIGKILL);
+    if (!patience || !write_all(worker->to, &last, sizeof last) || !has_word(worker->from, patience))
+        kill(worker->pid, SIGKILL);
     close(worker->to);
     close(worker->from);
     while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) {
@@ -226,7 +244,7 @@ static void forget_oldest(struct worker *worker) {
 /* The oldest question is to blame; the rest is asked again. */
 static enum cs_status bury(struct cs_workers *pool, struct worker *worker, bool is_hanging,
                            struct cs_fuzz_answer *answer) {
-    int status = end(worker, is_hanging);
+    int status = end(worker, is_hanging ? 0 : pool->timeout);
     memset(answer, 0, sizeof *answer);
     answer->number = worker->waiting[0].number;
     answer->outcome = CS_FUZZ_FAILED;
@@ -260,7 +278,8 @@ enum cs_status cs_workers_take(struct cs_workers *pool, struct cs_fuzz_answer *a
             struct worker *worker = &pool->workers[i];
             if (!worker->n_waiting) continue;
             if (polled[i].revents) {
-                if (!read_answer(worker->from, answer)) return bury(pool, worker, false, answer);
+                if (!read_answer(worker->from, answer, pool->timeout))
+                    return bury(pool, worker, !has_word(worker->from, 0), answer); /* the end of a pipe is a word */
                 forget_oldest(worker);
                 return CS_OK;
             }
@@ -273,7 +292,7 @@ enum cs_status cs_workers_take(struct cs_workers *pool, struct cs_fuzz_answer *a
 void cs_workers_close(struct cs_workers *pool) {
     if (!pool) return;
     for (size_t i = 0; i < pool->n; i++)
-        if (pool->workers[i].pid) end(&pool->workers[i], pool->workers[i].n_waiting > 0);
+        if (pool->workers[i].pid) end(&pool->workers[i], pool->workers[i].n_waiting ? 0 : pool->timeout);
     free(pool->workers);
     free(pool);
 }

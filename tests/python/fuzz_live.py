@@ -3,6 +3,7 @@
 usage: fuzz_live.py COLDSTART
 """
 
+import collections
 import contextlib
 import json
 import os
@@ -12,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 from live import PATIENCE, children_of, wait_until
 
 SMALL = ["--strength", "1", "--depth", "1", "--device", "ref", "--quiet"]
+FAILING = ["--strength", "1", "--depth", "0", "--runs", "0", "--device", "ref", "--quiet", "--policy", "none"]
 
 MISSING = object()
 # where a result is damaged, with what, and what the message says of it
@@ -96,7 +99,7 @@ class Campaigns:
 
     def an_interrupted_campaign_goes_on_without_loss(self, folder):
         whole, parts = folder / "whole.json", folder / "parts.json"
-        arguments = [*SMALL, "--runs", 100]
+        arguments = [*SMALL, "--runs", 400]
         assert self.fuzz(*arguments, "-o", folder / "whole", "--json", whole).returncode == 0
         with self.start(*arguments, "-o", folder / "parts") as process:
             wait_until("a child", lambda: children_of(process.pid))
@@ -110,7 +113,8 @@ class Campaigns:
         assert both[0] == both[1], both
 
     def _hurt_once(self, folder, number, *arguments):
-        with self.start(*SMALL, "--runs", 30, "--jobs", 2, "-o", folder, *arguments) as process:
+        # no canary, whose own processes are soon gone; and plans for seconds, wherever this runs
+        with self.start(*SMALL, "--runs", 400, "--jobs", 2, "--canary", "none", "-o", folder, *arguments) as process:
             child = wait_until("two children", lambda: len(children_of(process.pid)) == 2 and children_of(process.pid))[0]
             time.sleep(0.3)
             os.kill(child, number)
@@ -160,13 +164,38 @@ class Campaigns:
         assert 1 <= mutant["plans"] and mutant["operations"] <= 4 and mutant["experts"] <= 2, mutant
 
     def failures_end_with_status_1_and_are_saved_as_scenarios_that_fail_by_themselves(self, folder):
-        result = self.fuzz("--strength", 1, "--depth", 0, "--runs", 0, "--device", "ref", "--quiet", "--policy", "none",
-                           "-o", folder / "out")
+        result = self.fuzz(*FAILING, "-o", folder / "out")
         assert result.returncode == 1, result.stdout
         saved = sorted((folder / "out").glob("*.lua"))
         assert saved, result.stdout
         again = subprocess.run([self.program, "run", str(saved[0]), "--quiet"], capture_output=True, encoding="utf-8")
         assert again.returncode == 1, again.stdout + again.stderr
+
+    def failures_are_in_junit_word_for_word(self, folder):
+        state, junit = folder / "out" / "campaign.json", folder / "junit.xml"
+        assert self.fuzz(*FAILING, "-o", folder / "out", "--junit", junit).returncode == 1
+        failures = {failure["fingerprint"]: failure["text"] for failure in json.loads(state.read_text())["failures"]}
+        suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+        told = {failure.get("message"): failure.text.splitlines() for failure in suite.iter("failure")}
+        assert told == failures and len(told) == int(suite.get("failures")) > 1, (told, failures)
+
+    def a_corpus_finds_its_failures_again_first(self, folder):
+        assert self.fuzz(*FAILING, "-o", folder / "out").returncode == 1
+        saved = {path.stem for path in (folder / "out").glob("*.lua")}
+        result = self.fuzz(*FAILING, folder / "out", "--json", folder / "again.json")
+        again = json.loads((folder / "again.json").read_text())
+        assert result.returncode == 1 and again["parts"]["corpus"] == len(saved) > 1, again["parts"]
+        assert {failure["name"] for failure in again["failures"]} == saved, (again["failures"], saved)
+
+    def failures_of_several_shards_are_joined_by_fingerprint(self, folder):
+        names, times = [folder / "0", folder / "1"], collections.Counter()
+        for shard, name in enumerate(names):
+            assert self.fuzz(*FAILING, "--shard", f"{shard}/2", "-o", name).returncode == 1
+            for failure in json.loads((name / "campaign.json").read_text())["failures"]:
+                times[failure["fingerprint"]] += failure["times"]
+        result = self.merge(*names, "--json", folder / "merged.json")
+        merged = json.loads((folder / "merged.json").read_text())["failures"]
+        assert result.returncode == 1 and {f["fingerprint"]: f["times"] for f in merged} == times, (merged, times)
 
     def merge(self, *arguments):
         return subprocess.run([self.program, "merge", *map(str, arguments)], capture_output=True, encoding="utf-8",
@@ -174,7 +203,7 @@ class Campaigns:
 
     def a_damaged_result_is_refused_by_merge_and_by_the_campaign_itself(self, folder):
         out = folder / "out"
-        arguments = ["--strength", 1, "--depth", 0, "--runs", 0, "--device", "ref", "--quiet", "--policy", "none", "-o", out]
+        arguments = [*FAILING, "-o", out]
         assert self.fuzz(*arguments).returncode == 1
         state = out / "campaign.json"
         whole = state.read_text()
