@@ -46,17 +46,17 @@ static uint16_t some_bf16(size_t i, bool is_ordinary) {
     return (uint16_t)(is_ordinary ? (code & 0x807F) | (97 + (code >> 7) % 61) << 7 : code);
 }
 
-/* Of a: each code of a narrow dtype in turn, NaNs among them; of the others, which are f32, all but NaN: which of two an
- * addition keeps is the compiler's choice. */
-static void fill(struct twin *twin, enum cs_dtype dtype, bool is_first, uint64_t seed) {
+/* Each code of a narrow dtype in turn; NaNs in one operand of a program alone, since which of two an addition keeps is the
+ * compiler's choice. */
+static void fill(struct twin *twin, enum cs_dtype dtype, bool has_nan, uint64_t seed) {
     size_t n = twin->ref.bytes * 8 / (size_t)cs_dtype_bits(dtype);
     for (size_t i = 0; i < n; i++)
         if (cs_dtype_bits(dtype) == 8)
-            ((uint8_t *)twin->ref.data)[i] = (uint8_t)(i + seed);
+            ((uint8_t *)twin->ref.data)[i] = (uint8_t)(i + seed) ^ (!has_nan && (i + seed) % 128 == 127);
         else if (cs_dtype_bits(dtype) == 16)
-            ((uint16_t *)twin->ref.data)[i] = some_bf16(i, seed % 2);
+            ((uint16_t *)twin->ref.data)[i] = some_bf16(i, !has_nan || seed % 2);
         else
-            ((uint32_t *)twin->ref.data)[i] = is_first && i % 97 == 5 ? 0x7FC00000 | (uint32_t)i : any_number(i + seed * 7919);
+            ((uint32_t *)twin->ref.data)[i] = has_nan && i % 97 == 5 ? 0x7FC00000 | (uint32_t)i : any_number(i + seed * 7919);
     ASSERT_OK(twin->device->upload(twin->device, twin->other.data, twin->ref.data, twin->ref.bytes));
 }
 
@@ -125,7 +125,7 @@ static void setup_begin(struct setup *s, const struct cs_device *device, const s
     for (size_t i = 0; i < s->program.n_operands; i++) {
         struct cs_operand *operand = &s->program.operand[i];
         twin_begin(&s->in[i], device, IN_BYTES, seed + i);
-        fill(&s->in[i], row->operand[i], i == 0, seed + i);
+        fill(&s->in[i], row->operand[i], i == seed / 2 % s->program.n_operands, seed + i);
         if (i > 0) {
             set_spread(s, operand, &s->in[i].ref, row->operand[i]);
             continue;

@@ -357,6 +357,30 @@ static void fp4_is_not_converted(void **state) {
     }
 }
 
+/* Also when asked at the device itself: no launch of nothing, and the answers of the reference. */
+static void work_of_no_elements_is_none(void **state) {
+    (void)state;
+    FOR_DEVICES(device) {
+        struct pair p;
+        struct cs_difference difference;
+        uint64_t digest;
+        pair_begin(&p, device, 5, CS_BF16);
+        struct cs_view x = p.x, y = p.y;
+        x.ndim = y.ndim = 1, x.shape[0] = y.shape[0] = 0;
+        ASSERT_OK(device->copy(device, &x, &y));
+        ASSERT_OK(device->convert(device, &x, &y));
+        ASSERT_OK(device->generate(device, &x, &y));
+        ASSERT_OK(device->relayout(device, &(struct cs_plan){.bits = 16}, 0, &x, &y));
+        ASSERT_OK(device->compare(device, &x, &y, &difference));
+        assert_true(difference.n_elements == 0 && difference.first == -1);
+        ASSERT_OK(device->digest(device, &x, &digest));
+        assert_true(digest == cs_mix64(0)); /* no word, no byte */
+        ASSERT_OK(device->download(device, NULL, NULL, 0));
+        ASSERT_OK(device->upload(device, NULL, NULL, 0));
+        pair_end(&p, "nothing");
+    }
+}
+
 static int use_narrow_indices(void **state) {
     (void)state;
     cs_gpu_set_index_limit(CS_GPU_INDEX_LIMIT);
@@ -386,6 +410,7 @@ int main(void) {
         cmocka_unit_test(out_of_memory_is_clear_and_leaks_nothing),
         cmocka_unit_test(every_byte_survives_the_way_there_and_back),
         cmocka_unit_test(fp4_is_not_converted),
+        cmocka_unit_test(work_of_no_elements_is_none),
     };
     return cmocka_run_group_tests_name("32-bit indices", tests, use_narrow_indices, NULL) +
            cmocka_run_group_tests_name("64-bit indices", tests, use_wide_indices, use_narrow_indices);
