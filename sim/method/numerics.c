@@ -102,10 +102,9 @@ CS_TABLE(quantise_block);
 /* Each expert and block anew, with a power of two for a scale. */
 static const struct cs_step requantise_ue8m0[] = {
     CS_DO_MAXIMUM("amax", CS_F32, "scale", "w * scale abs"),
-    CS_DO_MAP("sf", CS_F32, "amax max 1e-4 / 448 log2 ceil exp2"),
-    CS_DO_MAP("inverse", CS_F32, "sf into 1"),
+    CS_DO_MAP("inverse", CS_F32, "amax max 1e-4 / 448 log2 ceil exp2 into 1"),
     CS_DO_UPDATE("w", "w * scale * inverse"),
-    CS_DO_UPDATE("scale", "sf"),
+    CS_DO_UPDATE("scale", "amax max 1e-4 / 448 log2 ceil exp2"),
 };
 CS_TABLE(requantise_ue8m0);
 static const struct cs_step deep_gemm_scale[] = {

@@ -18,19 +18,25 @@ static const struct cs_step nvfp4_modelopt[] = {
     CS_DO_MAP("w13_weight_scale_2", CS_F32, "column"),
 };
 CS_TABLE(nvfp4_modelopt);
-/* compressed-tensors stores what scales divide by; activation scales become attributes that nothing else reaches. */
-static const struct cs_step nvfp4_ct[] = {
+/* compressed-tensors has other names, and stores what scales divide by. */
+static const struct cs_step nvfp4_ct_names[] = {
     CS_DO_RENAME("w13_weight", "w13_weight_packed"),
     CS_DO_RENAME("w2_weight", "w2_weight_packed"),
-    CS_DO_SELECT("column", "w13_weight_global_scale", 1, 0),
-    CS_DO_MAP("w13_weight_scale_2", CS_F32, "column into 1"),
-    CS_DO_MAP("w2_weight_scale_2", CS_F32, "w2_weight_global_scale into 1"),
-    CS_DO_MAP("w13_input_scale", CS_F32, "w13_input_global_scale into 1"),
-    CS_DO_MAP("w2_input_scale", CS_F32, "w2_input_global_scale into 1"),
+    CS_DO_SELECT("w13_divisor", "w13_weight_global_scale", 1, 0),
+    CS_DO_TAKE("w2_divisor", "w2_weight_global_scale"),
     CS_DO_RETIRE("w13_weight_global_scale"),
     CS_DO_RETIRE("w2_weight_global_scale"),
     CS_DO_RETIRE("w13_input_global_scale"),
     CS_DO_RETIRE("w2_input_global_scale"),
+};
+CS_TABLE(nvfp4_ct_names);
+/* Activation scales become attributes that nothing else reaches. */
+static const struct cs_step nvfp4_ct[] = {
+    CS_DO_CALL(nvfp4_ct_names),
+    CS_DO_MAP("w13_weight_scale_2", CS_F32, "w13_divisor into 1"),
+    CS_DO_MAP("w2_weight_scale_2", CS_F32, "w2_divisor into 1"),
+    CS_DO_MAP("w13_input_scale", CS_F32, "w13_input_global_scale into 1"),
+    CS_DO_MAP("w2_input_scale", CS_F32, "w2_input_global_scale into 1"),
 };
 CS_TABLE(nvfp4_ct);
 
@@ -111,12 +117,16 @@ NVFP4_BACKEND(cutedsl, nvfp4_cutedsl, CS_DO_CALL(nvfp4_hold));
 NVFP4_BACKEND(cutedsl_batched, nvfp4_cutedsl_batched, CS_DO_CALL(nvfp4_hold));
 NVFP4_BACKEND(flashinfer_b12x, nvfp4_flashinfer_cutlass, CS_DO_CALL(nvfp4_b12x_bake));
 /* clang-format on */
+/* Marlin has no activation scales, and computes new second-level ones anyway. */
 const struct cs_step cs_nvfp4_modelopt_marlin_steps[] = {
-    CS_DO_CALL(nvfp4_modelopt),    CS_DO_CALL(nvfp4_marlin),       CS_DO_CALL(nvfp4_keep),
-    CS_DO_CALL(nvfp4_drop_inputs), CS_DO_CALL(nvfp4_hold_weights),
+    CS_DO_SELECT("w13_weight_scale_2", "w13_weight_scale_2", 1, 0),
+    CS_DO_CALL(nvfp4_marlin),
+    CS_DO_CALL(nvfp4_keep),
+    CS_DO_CALL(nvfp4_drop_inputs),
+    CS_DO_CALL(nvfp4_hold_weights),
 };
 STEPS(nvfp4_modelopt_marlin);
-const struct cs_step cs_nvfp4_ct_marlin_steps[] = {CS_DO_CALL(nvfp4_ct), CS_DO_CALL(nvfp4_marlin),
+const struct cs_step cs_nvfp4_ct_marlin_steps[] = {CS_DO_CALL(nvfp4_ct_names), CS_DO_CALL(nvfp4_marlin_ct),
                                                    CS_DO_CALL(nvfp4_keep), CS_DO_CALL(nvfp4_hold_weights)};
 STEPS(nvfp4_ct_marlin);
 const struct cs_step cs_nvfp4_modelopt_emulation_steps[] = {

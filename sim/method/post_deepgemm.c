@@ -10,11 +10,13 @@
         CS_DO_VIEW(name, CS_I32), CS_DO_RESHAPE(name, "plain.0 plain.2/4 -1"), CS_DO_TRANSPOSE(name)
 /* clang-format on */
 
-/* Each weight is requantised in place by powers of two; a row's scale is its block's. */
+/* Each weight is requantised in place by powers of two; a row's scale is its block's: four exponents, which will be a
+ * word, are repeated at once. */
 /* clang-format off */
 #define DEEPGEMM_BLOCKS(weight, name)                                                                                  \
     CS_DO_TAKE("w", weight), CS_DO_TAKE("scale", name), CS_DO_CALL(requantise_ue8m0),                                  \
-        CS_DO_SPREAD(name, CS_U8, weight ".0 " weight ".1 " name ".2", "scale right 23"), PACK(name)
+        CS_DO_MAP(name, CS_U8, "scale right 23"), CS_DO_PAD(name, 0, 4, 0), CS_DO_VIEW(name, CS_I32),                  \
+        CS_DO_SPREAD(name, CS_I32, weight ".0 " weight ".1 " name ".2", name), CS_DO_VIEW(name, CS_U8), PACK(name)
 /* clang-format on */
 static const struct cs_step fp8_block_deepgemm[] = {
     DEEPGEMM_BLOCKS("w13_weight", "w13_weight_scale"),

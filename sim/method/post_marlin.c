@@ -166,17 +166,17 @@ CS_TABLE(marlin_exponent_bias);
 
 /* ---- NVFP4 scales: S0E5M3 bytes ---- */
 
-/* The largest power of two that keeps every scale below 448; over all experts, so that one tensor's scales depend on
- * all others. */
+/* The largest power of two that keeps every scale below 448, and 1 at least; over all experts, so that one tensor's
+ * scales depend on all others. */
 static const struct cs_step nvfp4_marlin_factor[] = {
     CS_DO_MAXIMUM("largest", CS_F32, "1", "s as f16 * 128"),
+    CS_DO_UNLESS(CS_FACT_HALF),
     CS_DO_MAP("auto_factor", CS_F32, "largest if_zero 57344 into 57344 log2 floor max 0 exp2"),
     CS_DO_WHEN(CS_FACT_HALF),
     CS_DO_MAP("auto_factor", CS_F32, "largest * 0 + 1"),
 };
 CS_TABLE(nvfp4_marlin_factor);
 static const struct cs_step nvfp4_marlin_bytes[] = {
-    CS_DO_MAP("rescale", CS_F32, "factor max 1"),
     CS_DO_MAP("y", CS_F16, "s as f16 * rescale as f16 * 128 as f16 zero_below 2"),
     CS_DO_VIEW("y", CS_U16),
     CS_DO_MAP("y", CS_U8, "y right 7"),
@@ -192,13 +192,15 @@ CS_TABLE(nvfp4_marlin_finish);
 static const struct cs_step nvfp4_marlin_scales[] = {
     CS_DO_CALL(nvfp4_marlin_factor),
     CS_DO_TAKE("factor", "auto_factor"),
+    CS_DO_TAKE("rescale", "factor"),
     CS_DO_CALL(nvfp4_marlin_bytes),
     CS_DO_CALL(nvfp4_marlin_finish),
 };
 CS_TABLE(nvfp4_marlin_scales);
-/* "factor" comes from the caller. */
+/* "factor" comes from the caller; one below 1 changes no scale. */
 static const struct cs_step nvfp4_marlin_scales_given[] = {
     CS_DO_CALL(nvfp4_marlin_factor),
+    CS_DO_MAP("rescale", CS_F32, "factor max 1"),
     CS_DO_CALL(nvfp4_marlin_bytes),
     CS_DO_CALL(nvfp4_marlin_finish),
 };

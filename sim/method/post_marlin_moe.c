@@ -64,18 +64,15 @@ static const struct cs_step nvfp4_marlin_pad128[] = {
     CS_DO_PAD("w2_weight_scale", 0, 8, 0),
 };
 CS_TABLE(nvfp4_marlin_pad128);
-/* s: scales, [E, groups, N]; y: bytes; factor: of the whole tensor. */
+/* s: scales, [E, groups, N]; y: bytes; a tensor's factor stays for its second-level scales. */
 /* clang-format off */
-#define NVFP4_SCALES(name, global)                                                                                     \
-    CS_DO_TAKE("s", name), CS_DO_CALL(nvfp4_marlin_order), CS_DO_TAKE(name, "y"),                                      \
-        CS_DO_CALL(nvfp4_marlin_bias), CS_DO_MAP(global, CS_F32, global " * bias / factor")
+#define NVFP4_SCALES(name, factor)                                                                                     \
+    CS_DO_TAKE("s", name), CS_DO_CALL(nvfp4_marlin_order), CS_DO_TAKE(name, "y"), CS_DO_TAKE(factor, "rescale")
+/* Exponents of e2m1 and of bf16 (f16) differ in bias; what scales were multiplied by, second-level scales are divided by. */
+#define NVFP4_GLOBAL(name, program, factor)                                                                            \
+    CS_DO_UNLESS(CS_FACT_HALF), CS_DO_MAP(name, CS_F32, program " * 0x1p119 / " factor),                               \
+        CS_DO_WHEN(CS_FACT_HALF), CS_DO_MAP(name, CS_F32, program " * 0x1p7 / " factor)
 /* clang-format on */
-static const struct cs_step nvfp4_marlin_bias[] = {
-    CS_DO_SPREAD("bias", CS_F32, "1", "0x1p119"),
-    CS_DO_WHEN(CS_FACT_HALF),
-    CS_DO_SPREAD("bias", CS_F32, "1", "0x1p7"),
-};
-CS_TABLE(nvfp4_marlin_bias);
 /* Upstream casts them to the params dtype, which holds each e4m3 number, transposes and orders them as `p64`, and swaps
  * columns at the end. What is in between looks at each number alone, or at the largest: bytes move once, before all that. */
 static const struct cs_step nvfp4_marlin_order[] = {
@@ -83,18 +80,35 @@ static const struct cs_step nvfp4_marlin_order[] = {
     CS_DO_RELAYOUT("s", "marlin_e8m0_scale"),
     CS_DO_RESHAPE("s", "plain.0 plain.2 plain.1"),
     CS_DO_CALL(nvfp4_marlin_factor),
-    CS_DO_TAKE("factor", "auto_factor"),
+    CS_DO_TAKE("rescale", "auto_factor"),
     CS_DO_CALL(nvfp4_marlin_bytes),
     CS_DO_VIEW("y", CS_E4M3),
 };
 CS_TABLE(nvfp4_marlin_order);
+static const struct cs_step nvfp4_marlin_layout[] = {
+    CS_DO_WHEN(CS_FACT_H128),
+    CS_DO_CALL(nvfp4_marlin_pad64),
+    CS_DO_UNLESS(CS_FACT_H128),
+    CS_DO_CALL(nvfp4_marlin_pad128),
+    MARLIN4("w13_weight"),
+    NVFP4_SCALES("w13_weight_scale", "w13_factor"),
+    MARLIN4("w2_weight"),
+    NVFP4_SCALES("w2_weight_scale", "w2_factor"),
+};
+CS_TABLE(nvfp4_marlin_layout);
 static const struct cs_step nvfp4_marlin[] = {
-    CS_DO_WHEN(CS_FACT_H128),   CS_DO_CALL(nvfp4_marlin_pad64),
-    CS_DO_UNLESS(CS_FACT_H128), CS_DO_CALL(nvfp4_marlin_pad128),
-    MARLIN4("w13_weight"),      NVFP4_SCALES("w13_weight_scale", "w13_weight_scale_2"),
-    MARLIN4("w2_weight"),       NVFP4_SCALES("w2_weight_scale", "w2_weight_scale_2"),
+    CS_DO_CALL(nvfp4_marlin_layout),
+    NVFP4_GLOBAL("w13_weight_scale_2", "w13_weight_scale_2", "w13_factor"),
+    NVFP4_GLOBAL("w2_weight_scale_2", "w2_weight_scale_2", "w2_factor"),
 };
 CS_TABLE(nvfp4_marlin);
+/* compressed-tensors stores what scales divide by: "w13_divisor", of gate, and "w2_divisor". */
+static const struct cs_step nvfp4_marlin_ct[] = {
+    CS_DO_CALL(nvfp4_marlin_layout),
+    NVFP4_GLOBAL("w13_weight_scale_2", "w13_divisor into 1", "w13_factor"),
+    NVFP4_GLOBAL("w2_weight_scale_2", "w2_divisor into 1", "w2_factor"),
+};
+CS_TABLE(nvfp4_marlin_ct);
 
 /* ---- FP8: scales become one per column of the kernel, [E, groups, N] ---- */
 

@@ -26,10 +26,10 @@
     X(mxfp8_align) X(mxfp8_align_w13) X(mxfp8_align_w2) X(mxfp8_dequantise) X(mxfp8_marlin) X(mxfp8_quantise) \
     X(mxfp8_quantise_swizzled) X(mxfp8_trtllm) X(mxfp8_trtllm_w13) X(mxfp8_trtllm_w2) X(mxint4_signed) \
     X(mxint4_trtllm) X(mxint4_trtllm_w13) X(mxint4_trtllm_w2) X(nvfp4_align_hidden) X(nvfp4_align_intermediate) \
-    X(nvfp4_alignments) X(nvfp4_b12x) X(nvfp4_b12x_bake) X(nvfp4_ct) X(nvfp4_cutedsl) X(nvfp4_cutedsl_batched) \
+    X(nvfp4_alignments) X(nvfp4_b12x) X(nvfp4_b12x_bake) X(nvfp4_ct) X(nvfp4_ct_names) X(nvfp4_cutedsl) X(nvfp4_cutedsl_batched) \
     X(nvfp4_cutlass) X(nvfp4_dequantise) X(nvfp4_drop_inputs) X(nvfp4_emulation) X(nvfp4_flashinfer_cutlass) \
-    X(nvfp4_hold) X(nvfp4_hold_weights) X(nvfp4_keep) X(nvfp4_keep_inputs) X(nvfp4_marlin) X(nvfp4_marlin_bias) \
-    X(nvfp4_marlin_bytes) X(nvfp4_marlin_factor) X(nvfp4_marlin_finish) X(nvfp4_marlin_global) X(nvfp4_marlin_order) \
+    X(nvfp4_hold) X(nvfp4_hold_weights) X(nvfp4_keep) X(nvfp4_keep_inputs) X(nvfp4_marlin) X(nvfp4_marlin_bytes) \
+    X(nvfp4_marlin_ct) X(nvfp4_marlin_factor) X(nvfp4_marlin_finish) X(nvfp4_marlin_global) X(nvfp4_marlin_layout) X(nvfp4_marlin_order) \
     X(nvfp4_marlin_pad128) X(nvfp4_marlin_pad64) X(nvfp4_marlin_scales) X(nvfp4_marlin_scales_given) \
     X(nvfp4_modelopt) X(nvfp4_quantise) X(nvfp4_scales_global) X(nvfp4_scales_per_expert) X(nvfp4_swap) \
     X(nvfp4_swizzle_scales) X(nvfp4_trtllm) X(nvfp4_trtllm_scale_c) X(online_blocks) X(online_channel) \
