@@ -33,7 +33,7 @@
     X(ILLEGAL, "other_backend",                                        "the method has no such back end")              \
     X(ILLEGAL, "other_loader",                                         "the loader does not load this method")         \
     X(IGNORED, "no_post_load",                                         "its post-load is not implemented")             \
-    X(IGNORED, "method=fp8_tensor_ct backend=flashinfer*",             "gate and up must share an activation scale there, and each has its own in checkpoints that are computed") \
+    X(IGNORED, "method=fp8_tensor_ct backend=flashinfer*",             "activation scales are compared with what a live slot holds, and on meta there is none: its reloads fail, as released (F12)") \
     X(IGNORED, "method=fp8_tensor_modelopt before=partial|reloaded",   "activation scales are counted once too often, so that a layer is processed before its last tensor: its reload fails, as released, and leaves no such state") \
     X(IGNORED, "method=fp8_tensor backend=flashinfer* before=partial|reloaded", "activation scales are counted once too often, so that a layer is processed before its last tensor: its reload fails, as released, and leaves no such state") \
     X(ILLEGAL, "start before!=nothing",                                "a scenario has one server, which starts first") \

@@ -274,6 +274,8 @@ static enum cs_status run_load(struct audit *audit, const struct cs_op *op) {
     audit->verdict->n_refused += is_load && status != CS_OK;
     bool waits = is_load && status == CS_OK && audit->live.log.load < 64 && cs_session_waits(&audit->live);
     if (waits) audit->verdict->waiting |= UINT64_C(1) << audit->live.log.load;
+    if (status == CS_OK && op->kind == CS_OP_CAPTURE)
+        return cs_graphs_capture_again(&audit->live, &audit->scratch, &audit->graphs);
     if (status == CS_OK) return is_start ? note_start(audit) : CS_OK;
     const struct cs_expected *expected = judged_by(audit, op);
     bool is_expected = expected && expected->is_refused;

@@ -1,5 +1,5 @@
-/* Channel graph_differ (R8.1): after the cold start a graph is captured that reads, by address, everything that kernels
- * read; after a reload it is replayed, and must see what a fresh cold start of the target holds. */
+/* Channel graph_differ (R8.1): after the start, and wherever a plan says so, a graph is captured that reads, by address,
+ * everything that kernels read; after a reload it is replayed, and must see what a fresh cold start of the target holds. */
 #include "sim/audit/state.h"
 
 struct cs_graph {
@@ -7,7 +7,7 @@ struct cs_graph {
     const struct cs_device *device;
     void *captured;
     size_t n;
-    const struct cs_entry **entries; /* of the server's own cold start */
+    const struct cs_entry **entries; /* of the server when it was captured */
     uint64_t *digests;
 };
 
@@ -61,4 +61,12 @@ enum cs_status cs_graphs_compare(const struct cs_graph *graphs, const struct cs_
 
 void cs_graphs_forget(struct cs_graph *graphs) {
     for (; graphs; graphs = graphs->next) graphs->device->forget(graphs->device, graphs->captured);
+}
+
+enum cs_status cs_graphs_capture_again(struct cs_session *session, struct cs_arena *arena, struct cs_graph **graphs) {
+    struct cs_state now = {.arena = arena};
+    CS_TRY(cs_state_capture(session, false, &now));
+    cs_graphs_forget(*graphs);
+    *graphs = NULL;
+    return cs_graphs_capture(session, &now, graphs);
 }

@@ -87,6 +87,8 @@ struct cs_graph;
 enum cs_status cs_graphs_capture(struct cs_session *session, const struct cs_state *own_cold, struct cs_graph **graphs);
 /* Replays them: how many of the tensors that they read are not those of the fresh cold start. */
 enum cs_status cs_graphs_compare(const struct cs_graph *graphs, const struct cs_state *cold, int64_t *differ);
+/* Forgets them and captures others, of the server as it is now: of a module on the meta device, nothing. */
+enum cs_status cs_graphs_capture_again(struct cs_session *session, struct cs_arena *arena, struct cs_graph **graphs);
 void cs_graphs_forget(struct cs_graph *graphs);
 
 /* ---- explanation ---- */

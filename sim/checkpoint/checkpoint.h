@@ -4,7 +4,8 @@
  *   - of a file: a window into a mapped safetensors file, checked against header and file size when opened;
  *   - synthetic: a `cs_content`, so that any slice can be computed alone from seed, tensor name and index.
  * A perturbed copy (version 1 … 7 of a checkpoint, version 0 being the original) differs from every other version in
- * every element of every tensor (R8.2): synthetic entries by a shift (constants by XOR of the value with the version),
+ * every element of every tensor (R8.2): synthetic entries by a shift (constants by XOR of the value with the version;
+ * tensors that are computed from one name stay equal),
  * file entries by XOR of each element's low byte with the version; two e2m1 share a byte, and both change.
  *
  * Files: one .safetensors file, or a folder with `model.safetensors.index.json` and the shards that it names, or a
@@ -29,6 +30,7 @@ struct cs_checkpoint_entry {
     size_t bytes;
     const void *mapped;        /* of a file, at any alignment; else NULL */
     struct cs_content content; /* synthetic */
+    const char *contents_of;   /* synthetic: the name that its numbers are computed from, borrowed; NULL: its own */
 };
 
 struct cs_checkpoint {

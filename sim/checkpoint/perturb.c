@@ -21,7 +21,7 @@ static enum cs_status perturb_content(struct cs_checkpoint_entry *entry, unsigne
     switch (content->kind) {
     case CS_CONTENT_HASH:
     case CS_CONTENT_PATTERN:
-        content->shift += shift_of(seed, entry->name, version);
+        content->shift += shift_of(seed, entry->contents_of ? entry->contents_of : entry->name, version);
         return CS_OK;
     case CS_CONTENT_ZERO:
         *content = (struct cs_content){.kind = CS_CONTENT_VALUE, .as = entry->dtype};

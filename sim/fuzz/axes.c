@@ -28,6 +28,7 @@ static const struct layer {
     {"asymmetric", {.on = CS_ASYMMETRIC}},
     {"per_channel", {.on = CS_PER_CHANNEL}},
     {"ungated", {.on = CS_NOT_GATED}},
+    {"static_input", {.on = CS_STATIC_INPUT}},
 };
 
 /* ---- what stands beside the experts ---- */

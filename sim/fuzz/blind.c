@@ -28,7 +28,6 @@ static const struct {
     {CS_DEFECT_PENDING_CALLS_SURVIVE, "where each call counts once, those of the stopped load are replayed and then written over"},
     {CS_DEFECT_PLAIN_MARKED, PLAIN},
     {CS_DEFECT_RECORDS_KEPT, MARKS},
-    {CS_DEFECT_SCALES_MUST_AGREE, "plans have no checkpoints whose activation scales agree"},
     {CS_DEFECT_SHARD_OF_RANK_0, SAME},
     {CS_DEFECT_SHARED_STORAGE_HOSTED, "tied parameters get the same bytes under either name"},
     {CS_DEFECT_SIZES_UNCHECKED, "plans send no checkpoints of another size"},

@@ -168,7 +168,7 @@ extern const size_t cs_n_breakages;
 
 /* Answers about sizes, which the engine gives by a cold start, one byte for each combination of the axes that they
  * depend on; begins as zeros. */
-enum { CS_LEGAL_SLOTS = 1 << 26 }; /* few of them are ever touched */
+enum { CS_LEGAL_SLOTS = 1 << 27 }; /* few of them are ever touched */
 struct cs_legal_memo {
     uint8_t slot[CS_LEGAL_SLOTS];
 };

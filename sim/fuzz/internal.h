@@ -43,6 +43,10 @@ bool cs_fuzz_shuffles_modules(const struct cs_fuzz_plan *plan);
 
 /* ---- what a server must hold (promise.c) ---- */
 
+/* Whether loaders compare scales with what their slot holds (F12): other contents of a slot, as a law tries them, are
+ * refused then. */
+bool cs_fuzz_compares_scales(const struct cs_fuzz_plan *plan);
+
 /* What a load that was stopped leaves. */
 enum cs_residue {
     CS_RESIDUE_NONE,

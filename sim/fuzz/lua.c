@@ -84,9 +84,15 @@ static void say_model(struct out *out, const struct cs_model_config *model) {
 
 /* ---- checkpoints, where they are not the usual ones ---- */
 
+/* That law compares two checkpoints, also where a plan names one. */
+static bool asks_for_leaks(const struct cs_op *op) {
+    return op->kind == CS_OP_EXPECT && op->n_expected && op->expected->has_count[CS_COUNT_padding_leaks];
+}
+
 static void say_checkpoints(struct out *out, const struct cs_scenario *scenario) {
     bool is_usual = true;
     for (size_t i = 0; i < scenario->n_checkpoints; i++) is_usual &= !scenario->checkpoints[i].leaves_out_optional;
+    for (size_t i = 0; i < scenario->n_ops; i++) is_usual &= !asks_for_leaks(&scenario->ops[i]);
     if (is_usual) return;
     put(out, "  checkpoints = { ");
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
@@ -109,7 +115,8 @@ static void say_layer(struct out *out, const struct cs_layer_settings *layer) {
     } lines[] = {{CS_WITH_BIAS, "experts = { bias = true }"},
                  {CS_NOT_GATED, "experts = { gated = false }"},
                  {CS_ASYMMETRIC, "quantization = { asymmetric = true }"},
-                 {CS_PER_CHANNEL, "quantization = { per_channel = true }"}};
+                 {CS_PER_CHANNEL, "quantization = { per_channel = true }"},
+                 {CS_STATIC_INPUT, "quantization = { static_input = true }"}};
     for (size_t i = 0; i < CS_COUNT(lines); i++)
         if (layer->on & lines[i].option) say(out, "  %s,\n", lines[i].line);
     if (layer->redundant) say(out, "  experts = { redundant = %" PRId64 " },\n", layer->redundant);
@@ -223,6 +230,7 @@ static void say_op(struct out *out, const struct cs_op *op) {
     switch (op->kind) {
     case CS_OP_SLEEP: say(out, "    s:sleep(%d)\n", op->sleep_level); return;
     case CS_OP_WAKE: put(out, "    s:wake()\n"); return;
+    case CS_OP_CAPTURE: put(out, "    s:capture()\n"); return;
     case CS_OP_EXPECT: break;
     default: say_load(out, op); return;
     }

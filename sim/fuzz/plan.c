@@ -159,7 +159,8 @@ static bool is_asked(const struct draft *draft, enum cs_count count, bool is_jud
     if (count == CS_COUNT_device_differ) return true;
     if (count == CS_COUNT_changed) return is_unchanged;
     if (!is_judged) return false;
-    if (count == CS_COUNT_padding_leaks) return asks_for_leaks(draft->plan) && !leaks_as_released(draft->plan);
+    if (count == CS_COUNT_padding_leaks)
+        return asks_for_leaks(draft->plan) && !leaks_as_released(draft->plan) && !cs_fuzz_compares_scales(draft->plan);
     bool is_channel = cs_count_is_channel(count) || count == CS_COUNT_params_lucky;
     return is_channel && !(draft->promise.excused >> count & 1);
 }

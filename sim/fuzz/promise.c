@@ -31,6 +31,17 @@ static bool shares_places(const struct cs_fuzz_plan *plan, const struct cs_loade
     return false;
 }
 
+/* Gate and up must agree about a scale, and the release compares each with what the slot holds: on the meta device there
+ * is nothing to read (F12), and in a live tensor stands what post-load made of the scales before. */
+bool cs_fuzz_compares_scales(const struct cs_fuzz_plan *plan) {
+    const struct cs_loader *loader = cs_fuzz_loader_of(plan);
+    unsigned options = cs_fuzz_method_of(plan)->usual.options | cs_fuzz_layer_of(plan)->on;
+    for (size_t i = 0; i < loader->n_rows; i++)
+        if (loader->rows[i].shard_dim == CS_SCALAR_AGREED && cs_options_select(options, loader->rows[i].when))
+            return !cs_fuzz_is_repaired(plan);
+    return false;
+}
+
 /* A model built on meta records the padding value 0 for everything (R2.2, a known limitation of the release): loads that
  * fill put 0 where a cold start left the 1 that a scale was created with. */
 static bool forgets_padding_values(const struct cs_fuzz_plan *plan) {
@@ -199,8 +210,9 @@ static bool may_refuse(const struct cs_promise *promise, const struct step *step
     const struct cs_manner *manner = step->manner;
     bool finds_no_slot =
         nature->keeps_calls && (step->shares_places || manner->repeats) && !promise->is_repaired; /* F4, F10, F11 */
+    bool may_disagree = cs_fuzz_compares_scales(promise->plan);
     return promise->residue != CS_RESIDUE_NONE || promise->is_deformed || !manner->is_complete || manner->may_refuse ||
-           nature->is_untrusted || nature->may_refuse || step->nature_has_no_layout || finds_no_slot ||
+           may_disagree || nature->is_untrusted || nature->may_refuse || step->nature_has_no_layout || finds_no_slot ||
            lacks_late(promise->plan) || ranks_may_miss(promise->plan, step);
 }
 

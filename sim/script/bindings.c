@@ -86,6 +86,8 @@ const struct cs_binding cs_bindings[] = {
      "the same bytes as another dtype"},
     {"cs.without_optional", cs_script_without_optional, NULL, {{0}}, "cs.Checkpoint",
      "the numbers of `cs.synthetic`, without the tensors that a checkpoint may do without: KV-cache scales"},
+    {"s:capture", cs_script_capture, NULL, {{0}}, NULL,
+     "captures graphs anew, of the server as it is now: from here on `graph_differ` is about what they read"},
     {"s:cold_start", cs_script_cold_start, &cs_record_cold_start, {{"checkpoint", "string|cs.ColdStart"}}, NULL,
      "starts the server; once, first"},
     {"s:expect", cs_script_expect, &cs_record_expected, {{"expectation", "cs.Expectation|cs.Expected"}}, NULL,

@@ -184,6 +184,7 @@ int cs_script_cold_start(lua_State *L);
 int cs_script_reload(lua_State *L);
 int cs_script_sleep(lua_State *L);
 int cs_script_wake(lua_State *L);
+int cs_script_capture(lua_State *L);
 int cs_script_expect(lua_State *L);
 
 /* The name of a loader, a scenario's own or a registered one; `own`: NULL for the latter. */

@@ -158,6 +158,14 @@ int cs_script_sleep(lua_State *L) {
     return 0;
 }
 
+int cs_script_capture(lua_State *L) {
+    cs_value_last_argument(L, 1, "s:capture");
+    struct cs_plan_draft *draft = cs_plan_draft_of(L, "s:capture");
+    OP op = {.kind = CS_OP_CAPTURE};
+    cs_plan_append(L, draft, &op);
+    return 0;
+}
+
 int cs_script_wake(lua_State *L) {
     cs_value_last_argument(L, 1, "s:wake");
     struct cs_plan_draft *draft = cs_plan_draft_of(L, "s:wake");

@@ -242,8 +242,10 @@ static enum cs_status check_op(const struct cs_scenario *scenario, const struct 
     bool is_wake = op->kind == CS_OP_WAKE, is_start = op->kind == CS_OP_COLD_START;
     CS_REQUIRE(is_wake == server->is_asleep, CS_BAD_SCRIPT, "%s:%d: %s", scenario->file, op->line,
                is_wake ? "wake: the server is not asleep" : "the server is asleep: wake it first, s:wake()");
-    CS_REQUIRE(op->kind != CS_OP_SLEEP || server->is_started, CS_BAD_SCRIPT,
-               "%s:%d: sleep: there is no server yet: begin with cold_start", scenario->file, op->line);
+    bool needs_server = op->kind == CS_OP_SLEEP || op->kind == CS_OP_CAPTURE;
+    CS_REQUIRE(!needs_server || server->is_started, CS_BAD_SCRIPT,
+               "%s:%d: %s: there is no server yet: begin with cold_start", scenario->file, op->line,
+               op->kind == CS_OP_SLEEP ? "sleep" : "capture");
     server->is_asleep = op->kind == CS_OP_SLEEP;
     if (op->kind == CS_OP_EXPECT) {
         server->n_expectations++;

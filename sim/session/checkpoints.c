@@ -105,6 +105,7 @@ static enum cs_status make_synthetic(struct cs_session *session, const struct cs
         struct cs_content content = cs_checkpoint_hash_content(session->config.seed, name, route->as);
         if (route->is_optional) content = scale_content(0.5f); /* a scale is positive */
         CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &content));
+        checkpoint->entries[checkpoint->n_entries - 1].contents_of = name; /* copies agree as the original does */
     }
     return CS_OK;
 }

@@ -327,6 +327,7 @@ enum cs_status cs_session_run(struct cs_session *session, const struct cs_op *op
     CS_REQUIRE((session->asleep != NULL) == (op->kind == CS_OP_WAKE), CS_REFUSED, "the server is %s",
                session->asleep ? "asleep: wake it first" : "awake: let it sleep first");
     if (op->kind == CS_OP_SLEEP) return cs_session_sleep(session, op->sleep_level);
+    if (op->kind == CS_OP_CAPTURE) return CS_OK; /* the audit's: nothing of the server changes */
     return op->kind == CS_OP_WAKE ? cs_session_wake(session) : run_load(session, op);
 }
 
