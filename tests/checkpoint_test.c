@@ -157,6 +157,30 @@ static void assert_versions_differ_everywhere(const struct cs_checkpoint *origin
     for (unsigned v = 1; v < CS_CHECKPOINT_VERSIONS; v++) cs_checkpoint_close(&copies[v]);
 }
 
+/* Two scales that must agree are computed from one name: so do their copies, which differ from them. */
+static void tensors_of_one_name_agree_in_every_copy(void **state) {
+    (void)state;
+    struct cs_allocator allocator = make_allocator();
+    const struct cs_content content = cs_checkpoint_hash_content(1, "slot", CS_F32);
+    struct cs_checkpoint original, copy;
+    cs_checkpoint_init(&original, "A");
+    assert_int_equal(add(&original, "gate", CS_F32, 1, ELEMENTS, content), CS_OK);
+    assert_int_equal(add(&original, "up", CS_F32, 1, ELEMENTS, content), CS_OK);
+    for (size_t i = 0; i < 2; i++) original.entries[i].contents_of = "slot";
+    for (unsigned version = 1; version < CS_CHECKPOINT_VERSIONS; version++) {
+        assert_int_equal(cs_checkpoint_perturb(&copy, "B", &original, version, 1), CS_OK);
+        struct cs_view old = source_of(&original, "gate", &allocator), gate = source_of(&copy, "gate", &allocator),
+                       up = source_of(&copy, "up", &allocator);
+        for (int64_t i = 0; i < ELEMENTS; i++) {
+            assert_int_equal(element(&gate, i), element(&up, i));
+            assert_int_not_equal(element(&gate, i), element(&old, i));
+        }
+        cs_checkpoint_close(&copy);
+    }
+    cs_allocator_close(&allocator);
+    cs_checkpoint_close(&original);
+}
+
 static void check_synthetic(enum cs_dtype dtype, struct cs_content content, uint64_t seed) {
     struct cs_checkpoint original;
     cs_checkpoint_init(&original, "A");
@@ -449,6 +473,7 @@ static void copies_of_copies_keep_what_was_changed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_found_among_many),
+        cmocka_unit_test(tensors_of_one_name_agree_in_every_copy),
         cmocka_unit_test(bad_entries_are_refused),
         cmocka_unit_test(the_pattern_follows_its_formula),
         cmocka_unit_test(a_slice_of_a_synthetic_source_equals_the_whole),

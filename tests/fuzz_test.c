@@ -91,9 +91,12 @@ static void every_order_of_two_steps_is_in_some_sequence(void **state) {
     struct cs_recount recount;
     assert_ok(cs_orders_cover(2, 7, &arena, &cover));
     assert_ok(cs_recount(2, cover.rows, cover.n_rows, &recount));
-    int64_t n = 0; /* letters that can be at all: finished tensors have no order */
-    for (size_t letter = 0; letter < cs_n_letters(); letter++)
-        n += cs_letter_driver(letter)->takes != CS_TAKES_KERNEL_TENSORS || !cs_letter_manner(letter)->needs_tensors;
+    int64_t n = 0; /* letters that can be at all: finished tensors have no order, and patches are raw */
+    for (size_t letter = 0; letter < cs_n_letters(); letter++) {
+        const struct cs_driver *driver = cs_letter_driver(letter);
+        bool has_tensors = driver->takes != CS_TAKES_KERNEL_TENSORS || !cs_letter_manner(letter)->needs_tensors;
+        n += has_tensors && (!cs_letter_manner(letter)->needs_raw || cs_text_equal(driver->name, "raw"));
+    }
     assert_true(n < (int64_t)cs_n_letters());
     assert_int_equal(cover.n_orders, n * (n - 1));
     assert_int_equal(recount.orders, cover.n_orders);
@@ -171,6 +174,27 @@ static void every_rule_and_every_breakage_is_broken_on_purpose_and_refused(void 
     cs_arena_release(&arena);
 }
 
+/* One in sixteen plans at random, too: where rules are broken one after the other, and with other plans around. */
+static void some_plans_at_random_are_illegal_and_refused(void **state) {
+    (void)state;
+    struct cs_arena arena = {0};
+    struct cs_plan_stream *stream = stream_of(7, 1);
+    size_t n_illegal = 0;
+    for (size_t n = cs_stream_n_fixed(stream) + 400; n > 0; n--) {
+        struct cs_fuzz_plan plan;
+        const struct cs_rule *rule;
+        enum cs_part part;
+        assert_ok(cs_stream_next(stream, &plan, &part, &rule));
+        assert_ptr_equal(rule, part == CS_PART_ILLEGAL || plan.breakage ? rule : cs_rule_broken(NULL, &plan));
+        if (part != CS_PART_RANDOM || !(rule || plan.breakage)) continue;
+        n_illegal++;
+        assert_int_equal(judge(&plan, &arena).outcome, CS_FUZZ_REFUSED);
+    }
+    assert_in_range(n_illegal, 10, 50);
+    cs_stream_close(stream);
+    cs_arena_release(&arena);
+}
+
 /* ---- text ---- */
 
 static void a_plan_survives_its_text(void **state) {
@@ -203,7 +227,7 @@ static void a_bad_plan_names_the_word(void **state) {
         {"colour=red", "\"colour=red\" of a plan: unknown"},
         {"steps=A,layerwise", "expected DRIVER.MANNER:CHECKPOINT"},
         {"steps=A,sideways:B", "no driver and manner"},
-        {"steps=Z", "expected A to D"},
+        {"steps=Z", "expected A to E"},
         {"seed=1", "a plan without backend="},
     };
     for (size_t i = 0; i < CS_COUNT(bad); i++) {
@@ -230,6 +254,10 @@ static void assert_same_op(const struct cs_op *a, const struct cs_op *b) {
     assert_int_equal(a->bucket_tensors, b->bucket_tensors);
     assert_int_equal(a->replays_records, b->replays_records);
     assert_int_equal(a->sleep_level, b->sleep_level);
+    assert_int_equal(a->is_patch, b->is_patch);
+    assert_int_equal(a->has_only, b->has_only);
+    assert_int_equal(a->n_only, b->n_only);
+    for (size_t i = 0; i < a->n_only; i++) assert_string_equal(a->only[i], b->only[i]);
     assert_int_equal(a->n_omitted, b->n_omitted);
     for (size_t i = 0; i < a->n_omitted; i++) assert_string_equal(a->omitted[i], b->omitted[i]);
     assert_int_equal(a->n_expected, b->n_expected);
@@ -351,6 +379,7 @@ int main(void) {
         cmocka_unit_test(the_guaranteed_plans_keep_what_both_arrays_promise),
         cmocka_unit_test(plans_are_a_function_of_the_seed),
         cmocka_unit_test(every_rule_and_every_breakage_is_broken_on_purpose_and_refused),
+        cmocka_unit_test(some_plans_at_random_are_illegal_and_refused),
         cmocka_unit_test(a_plan_survives_its_text),
         cmocka_unit_test(a_bad_plan_names_the_word),
         cmocka_unit_test(the_script_reads_back_what_was_written),

@@ -208,6 +208,23 @@ static void plans_start_a_server_reload_it_and_expect_something(void **state) {
     assert_refused(write_gpt_oss, rows, CS_COUNT(rows));
 }
 
+SPOIL(capture_first, w->ops[0] = (struct cs_op){.kind = CS_OP_CAPTURE, .line = 2})
+SPOIL(sleep_first, w->ops[0] = (struct cs_op){.kind = CS_OP_SLEEP, .line = 2, .sleep_level = 1})
+SPOIL(capture_asleep, (w->ops[1] = (struct cs_op){.kind = CS_OP_SLEEP, .line = 3, .sleep_level = 1},
+                       w->ops[2] = (struct cs_op){.kind = CS_OP_CAPTURE, .line = 4}))
+SPOIL(capture_last, w->ops[2] = (struct cs_op){.kind = CS_OP_CAPTURE, .line = 4})
+
+static void captures_and_sleeps_need_a_server_that_is_awake(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {capture_first, 2, "capture: there is no server yet: begin with cold_start"},
+        {sleep_first, 2, "sleep: there is no server yet: begin with cold_start"},
+        {capture_asleep, 4, "the server is asleep: wake it first, s:wake()"},
+        {capture_last, 1, "no expectation, so nothing could fail"},
+    };
+    assert_refused(write_gpt_oss, rows, CS_COUNT(rows));
+}
+
 SPOIL(toy_tp, w->scenario.tp = 2)
 SPOIL(toy_method, w->scenario.method = "mxfp4")
 SPOIL(toy_perturbed, (w->scenario.n_checkpoints = 2, w->checkpoints[1] = (struct cs_checkpoint_config){.name = "B", .perturbs = "A", .version = 1}))
@@ -244,6 +261,7 @@ static void toys_stay_inside_their_parameters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(captures_and_sleeps_need_a_server_that_is_awake),
         cmocka_unit_test(good_scenarios_pass),
         cmocka_unit_test(policies_exist),
         cmocka_unit_test(methods_back_ends_and_loaders_exist_and_fit),

@@ -78,6 +78,10 @@ struct cs_manner {
     bool repeats;       /* some tensors come twice */
     bool is_stopped;    /* the sender is gone half-way: what the driver kept is in the next load */
     bool sleeps;        /* the server sleeps, its pages are discarded, it wakes, and then the load comes */
+    bool captures;      /* graphs are captured anew before the load, and read what stands there */
+    bool is_sparse;     /* sends what differs from the checkpoint before, which differs in one element */
+    bool needs_raw;     /* written into live tensors, past every reload */
+    bool is_one_module; /* all tensors of one module and none of the others */
     uint32_t channels;  /* bits of enum cs_count that it changes by its nature */
     /* NULL: nothing to do. */
     enum cs_status (*apply)(struct cs_op *op, const struct cs_fuzz_plan *plan, struct cs_arena *arena);
@@ -92,6 +96,7 @@ struct cs_driver_nature {
     uint32_t channels_once; /* the same, until the next load */
     bool may_refuse;        /* it knows models that it cannot serve */
     bool is_untrusted;      /* afterwards the server need not hold its checkpoint, as reload.md says */
+    bool needs_no_post_load; /* … unless post-load changes nothing */
     bool keeps_calls;       /* a load that was stopped has left calls, which the next load replays first */
     bool hosts_views;       /* it has left parameters in the checkpoint's layout, which the next load of its kind ends */
     bool processes_all;     /* post-load runs on every module, whatever was sent */
@@ -113,7 +118,7 @@ char *cs_letter_text(size_t letter, char *buffer);
 struct cs_step_of_plan {
     uint8_t letter, checkpoint; /* 0: "A", … */
 };
-enum { CS_PLAN_CHECKPOINTS = 4 };
+enum { CS_PLAN_CHECKPOINTS = 5 };
 
 struct cs_fuzz_plan {
     uint64_t seed; /* of contents, garbage and arrival orders */

@@ -26,7 +26,10 @@ const char *cs_fuzz_other_loader(const struct cs_fuzz_plan *plan);
 
 extern const char *const cs_fuzz_checkpoint_names[CS_PLAN_CHECKPOINTS];
 extern const struct cs_checkpoint_config cs_fuzz_checkpoints[CS_PLAN_CHECKPOINTS];
-enum { CS_FUZZ_WITHOUT_OPTIONAL = 3 }; /* the checkpoint "D" of a model with attention */
+enum {
+    CS_FUZZ_WITHOUT_OPTIONAL = 3, /* the checkpoint "D" of a model with attention */
+    CS_FUZZ_PATCHED,              /* "E", which differs from "A" in one element */
+};
 
 /* Checkpoint that a step sends, by what the server holds before it. */
 int cs_fuzz_sent(const struct cs_fuzz_plan *plan, size_t step);
@@ -59,6 +62,7 @@ struct cs_promise {
     const struct cs_fuzz_plan *plan;
     bool is_repaired;
     bool holds;       /* the server holds what it should */
+    int checkpoint;   /* the latest that was sent, whole or as a difference */
     bool is_deformed; /* an untrusted driver may have left parameters of another shape */
     bool has_marks;   /* the latest load that ran loaders marked all padding, in the checkpoint's layout */
     bool has_foreign_marks; /* padding marked in the kernel's layout waits for the next fill, which skips it (R2.3,

@@ -89,16 +89,34 @@ static bool asks_for_leaks(const struct cs_op *op) {
     return op->kind == CS_OP_EXPECT && op->n_expected && op->expected->has_count[CS_COUNT_padding_leaks];
 }
 
+static void say_patched(struct out *out, const struct cs_checkpoint_config *config) {
+    const struct cs_checkpoint_change *change = &config->change;
+    say(out, "cs.patched(\"%s\", \"%s\", { ", config->patches, change->tensor);
+    for (int i = 0; i < change->n_at; i++) say(out, "%s%" PRId64, i ? ", " : "", change->at[i]);
+    say(out, " }, %g)", change->number);
+}
+
+static bool is_sent(const struct cs_scenario *scenario, const char *checkpoint) {
+    for (size_t i = 0; i < scenario->n_ops; i++)
+        if (scenario->ops[i].checkpoint && cs_text_equal(scenario->ops[i].checkpoint, checkpoint)) return true;
+    return false;
+}
+
 static void say_checkpoints(struct out *out, const struct cs_scenario *scenario) {
     bool is_usual = true;
-    for (size_t i = 0; i < scenario->n_checkpoints; i++) is_usual &= !scenario->checkpoints[i].leaves_out_optional;
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
+        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
+        is_usual &= !config->leaves_out_optional && !(config->patches && is_sent(scenario, config->name));
+    }
     for (size_t i = 0; i < scenario->n_ops; i++) is_usual &= !asks_for_leaks(&scenario->ops[i]);
     if (is_usual) return;
     put(out, "  checkpoints = { ");
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
         const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
         say(out, "%s%s = ", i ? ", " : "", config->name);
-        if (config->perturbs)
+        if (config->patches)
+            say_patched(out, config);
+        else if (config->perturbs)
             say(out, "cs.perturbed(\"%s\", %u)", config->perturbs, config->version);
         else
             put(out, config->leaves_out_optional ? "cs.without_optional()" : "cs.synthetic()");
@@ -182,6 +200,7 @@ static void say_switches(struct out *out, const struct cs_op *op) {
                  {"omit", op->n_omitted > 0, op->omitted, op->n_omitted},
                  {"duplicate", op->n_duplicated > 0, op->duplicated, op->n_duplicated},
                  {"unknown", op->n_unknown > 0, op->unknown, op->n_unknown}};
+    if (op->is_patch) put(out, ", patch = true");
     if (op->loader) say(out, ", loader = \"%s\"", op->loader);
     if (op->is_shuffled) put(out, ", order = \"shuffled\"");
     if (op->is_reversed) put(out, ", order = \"reversed\"");

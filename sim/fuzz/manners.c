@@ -78,6 +78,26 @@ static enum cs_status stop_early(struct cs_op *op, const struct cs_fuzz_plan *pl
     return CS_OK;
 }
 
+/* Checkpoint tensors and kernel tensors have the module's name. */
+static enum cs_status send_first_experts(struct cs_op *op, const struct cs_fuzz_plan *plan, struct cs_arena *arena) {
+    static const char *const patterns[] = {"*layers.0.mlp.experts*"};
+    (void)plan, (void)arena;
+    op->has_only = true;
+    op->only = patterns;
+    op->n_only = CS_COUNT(patterns);
+    return CS_OK;
+}
+
+/* Of every tensor, those without a difference too: NaN and nothing else. */
+static enum cs_status send_patch(struct cs_op *op, const struct cs_fuzz_plan *plan, struct cs_arena *arena) {
+    static const char *const all[] = {"*"};
+    (void)plan, (void)arena;
+    op->has_only = op->is_patch = true;
+    op->only = all;
+    op->n_only = CS_COUNT(all);
+    return CS_OK;
+}
+
 #define CHANNEL(name) (UINT32_C(1) << CS_COUNT_##name)
 
 /* clang-format off */
@@ -97,6 +117,11 @@ const struct cs_manner cs_manners[] = {
     {.name = "stopped",      .text = "after two tensors the sender is gone", .is_stopped = true, .channels = CHANNEL(missing), .apply = stop_early},
     {.name = "nothing",      .text = "begun and finished, and nothing is sent: nothing may change", .is_complete = true, .is_same = true,
      .is_empty = true, .channels = CHANNEL(missing), .apply = omit_all},
+    {.name = "delta",        .text = "of a checkpoint that differs in one element, the module that has it and no other", .is_complete = true,
+     .is_sparse = true, .is_one_module = true, .channels = CHANNEL(missing), .apply = send_first_experts},
+    {.name = "patch",        .text = "of a checkpoint that differs in one element, that element: NaN where nothing changed", .is_complete = true,
+     .is_sparse = true, .needs_tensors = true, .needs_raw = true, .apply = send_patch},
+    {.name = "captured",     .text = "every tensor, after graphs were captured anew", .is_complete = true, .captures = true},
 };
 /* clang-format on */
 const size_t cs_n_manners = CS_COUNT(cs_manners);
@@ -117,8 +142,8 @@ static const struct cs_driver_nature natures[] = {
     {.driver = "layerwise",               .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(side_extra), .keeps_calls = true},
     {.driver = "load_plan",               .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(side_extra), .may_refuse = true, .keeps_calls = true, .replays_marks = true, .apply = replay_records},
     {.driver = "direct",                  .channels = CHANNEL(side_moved) | CHANNEL(graph_differ), .hosts_views = true},
-    {.driver = "direct_unprocessed",      .is_untrusted = true, .leaves_marks = true, .hosts_views = true}, /* right only where the kernel's layout is the checkpoint's */
-    {.driver = "raw",                     .is_untrusted = true, .leaves_marks = true}, /* the same */
+    {.driver = "direct_unprocessed",      .is_untrusted = true, .needs_no_post_load = true, .leaves_marks = true, .hosts_views = true}, /* right only where the kernel's layout is the checkpoint's */
+    {.driver = "raw",                     .is_untrusted = true, .needs_no_post_load = true, .leaves_marks = true}, /* the same */
     {.driver = "raw_post_load",           .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true, .processes_all = true, .repaired_as = "direct"}, /* F24 */
     {.driver = "raw_post_load_per_bucket", .channels = CHANNEL(side_moved) | CHANNEL(graph_differ) | CHANNEL(params_moved), .is_untrusted = true, .processes_all = true, .apply = use_some_buckets},
 };

@@ -6,12 +6,13 @@
 
 #include "sim/fuzz/internal.h"
 
-const char *const cs_fuzz_checkpoint_names[CS_PLAN_CHECKPOINTS] = {"A", "B", "C", "D"};
+const char *const cs_fuzz_checkpoint_names[CS_PLAN_CHECKPOINTS] = {"A", "B", "C", "D", "E"};
 const struct cs_checkpoint_config cs_fuzz_checkpoints[CS_PLAN_CHECKPOINTS] = {
     {.name = "A"},
     {.name = "B", .perturbs = "A", .version = 1},
     {.name = "C", .perturbs = "A", .version = 2},
     {.name = "D", .perturbs = "A", .version = 3},
+    [CS_FUZZ_PATCHED] = {.name = "E", .patches = "A"},
 };
 
 /* KV-cache scales are optional in checkpoints: the last one has none, and the weights of the first. */
@@ -20,7 +21,47 @@ static const struct cs_checkpoint_config checkpoints_of_attention[CS_PLAN_CHECKP
     {.name = "B", .perturbs = "A", .version = 1},
     {.name = "C", .perturbs = "A", .version = 2},
     [CS_FUZZ_WITHOUT_OPTIONAL] = {.name = "D", .leaves_out_optional = true},
+    [CS_FUZZ_PATCHED] = {.name = "E", .patches = "A"},
 };
+
+/* Scales may have no element at all, where a group is larger than a size. */
+static bool is_weight(const struct cs_fuzz_plan *plan, const struct cs_loader_row *row) {
+    unsigned options = cs_fuzz_method_of(plan)->usual.options | cs_fuzz_layer_of(plan)->on;
+    return cs_options_select(options, row->when) && !strstr(row->tensor, "scale") && !strstr(row->tensor, "zeros") &&
+           !strstr(row->tensor, "bias");
+}
+
+/* The first weight of the loader's table that such a layer has, of the first layer and expert: its first element becomes
+ * 3, which every dtype of weights has. */
+static enum cs_status patch_first(const struct cs_fuzz_plan *plan, struct cs_arena *arena,
+                                  struct cs_checkpoint_change *change) {
+    const struct cs_loader_row *row = cs_fuzz_loader_of(plan)->rows;
+    while (!is_weight(plan, row)) row++; /* every layer has some */
+    const char *tensor = row->tensor;
+    bool is_of_expert = strncmp(tensor, "{expert}.", 9) == 0;
+    *change = (struct cs_checkpoint_change){.number = 3};
+    change->tensor = cs_arena_format(arena, "model.layers.0.mlp.experts.%s%s", is_of_expert ? "0." : "",
+                                     is_of_expert ? tensor + 9 : tensor);
+    for (const char *c = row->shape; *c; c++) change->n_at += c == row->shape || c[-1] == ' ';
+    return change->tensor ? CS_OK : CS_NO_MEMORY;
+}
+
+static bool is_sent(const struct cs_fuzz_plan *plan, int checkpoint) {
+    bool is_here = plan->start == checkpoint;
+    for (size_t i = 0; i < plan->n_steps; i++) is_here |= cs_fuzz_sent(plan, i) == checkpoint;
+    return is_here;
+}
+
+static enum cs_status add_checkpoints(const struct cs_fuzz_plan *plan, struct cs_arena *arena,
+                                      struct cs_scenario *scenario) {
+    struct cs_checkpoint_config *configs = CS_NEW_ARRAY(arena, struct cs_checkpoint_config, CS_PLAN_CHECKPOINTS);
+    CS_REQUIRE(configs, CS_NO_MEMORY, "out of memory for checkpoints");
+    memcpy(configs, cs_fuzz_has_attention(plan) ? checkpoints_of_attention : cs_fuzz_checkpoints,
+           sizeof *configs * CS_PLAN_CHECKPOINTS);
+    scenario->n_checkpoints = is_sent(plan, CS_FUZZ_PATCHED) ? CS_PLAN_CHECKPOINTS : CS_FUZZ_PATCHED;
+    scenario->checkpoints = configs;
+    return patch_first(plan, arena, &configs[CS_FUZZ_PATCHED].change);
+}
 
 /* ---- text ---- */
 
@@ -190,6 +231,7 @@ static enum cs_status add_load(struct draft *draft, size_t i) {
     const struct cs_driver *driver = cs_letter_driver(plan->step[i].letter);
     if (manner->sleeps) add_op(draft, &(struct cs_op){.kind = CS_OP_SLEEP, .sleep_level = 2});
     if (manner->sleeps) add_op(draft, &(struct cs_op){.kind = CS_OP_WAKE});
+    if (manner->captures) add_op(draft, &(struct cs_op){.kind = CS_OP_CAPTURE});
     struct cs_op *op = add_op(draft, &(struct cs_op){.kind = CS_OP_RELOAD,
                                                      .driver = driver->name,
                                                      .checkpoint = cs_fuzz_checkpoint_names[cs_fuzz_sent(plan, i)]});
@@ -240,11 +282,9 @@ enum cs_status cs_fuzz_scenario(const struct cs_fuzz_plan *plan, const char *nam
                                      .line = 1,
                                      .name = name,
                                      .n_policies = 1,
-                                     .policies = policies,
-                                     .n_checkpoints = CS_PLAN_CHECKPOINTS,
-                                     .checkpoints = cs_fuzz_has_attention(plan) ? checkpoints_of_attention
-                                                                                : cs_fuzz_checkpoints};
+                                     .policies = policies};
     cs_fuzz_apply_axes(plan, scenario);
+    CS_TRY(add_checkpoints(plan, arena, scenario));
     bool is_refused = plan->breakage || cs_rule_broken(NULL, plan);
     cs_promise_start(&draft.promise, plan);
     add_start(&draft);

@@ -98,6 +98,22 @@ static bool loses_beside(const struct cs_promise *promise, const struct step *st
     return cs_fuzz_layer_of(plan)->is_round_robin && step->manner->needs_other_loader;
 }
 
+/* Where post-load changes nothing, a load without it is as good as one with it, for a server that held a checkpoint: its
+ * padding is right and stays. Attention's scales need their post-load, and what is loaded late needs a layer that waits. */
+static bool is_trusted(const struct cs_promise *promise, const struct step *step, bool held) {
+    const struct cs_fuzz_plan *plan = promise->plan;
+    return held && step->nature->needs_no_post_load && cs_backend_keeps_layout(cs_fuzz_backend_of(plan)) &&
+           !cs_fuzz_has_attention(plan) && !cs_text_equal(cs_fuzz_beside_of(plan), "late");
+}
+
+/* A sparse load is enough for a server that held the checkpoint that it differs from. */
+static bool is_enough(const struct cs_promise *promise, const struct step *step, bool held) {
+    if (!step->manner->is_sparse) return true;
+    bool from_original = promise->checkpoint == 0 && step->sent == CS_FUZZ_PATCHED,
+         to_original = promise->checkpoint == CS_FUZZ_PATCHED && step->sent == 0;
+    return held && (from_original || to_original || promise->checkpoint == step->sent);
+}
+
 /* After which a server does not hold its checkpoint, whatever it held before: no findings. `held`: it held one. */
 static bool is_known_to_lose(const struct cs_promise *promise, const struct step *step, bool held) {
     const struct cs_driver_nature *nature = step->nature;
@@ -105,7 +121,8 @@ static bool is_known_to_lose(const struct cs_promise *promise, const struct step
     if (step->shares_places && step->manner->reorders) return true;
     if (is_filled && is_released && forgets_padding_values(promise->plan)) return true;
     if (step->shares_places && nature->keeps_calls && is_released) return true; /* F10, F11 */
-    if (nature->is_untrusted) return true;
+    if (nature->is_untrusted && !is_trusted(promise, step, held)) return true;
+    if (!is_enough(promise, step, held)) return true;
     if (promise->has_lost_buffers || loses_beside(promise, step)) return true;
     /* no loader runs: what no earlier load marked, a dummy start's padding say, is not replayed either (R4.11) */
     if (nature->replays_marks && !promise->has_marks) return true;
@@ -122,15 +139,25 @@ static bool overwrites_buffers(const struct cs_promise *promise, const struct st
     return cs_text_equal(cs_fuzz_beside_of(promise->plan), "kept") && step->nature->keeps_calls && !promise->is_repaired;
 }
 
+/* Whether padding is filled before post-load of every module that got its tensors: a layerwise load that counts nothing,
+ * on a rank behind the last block or with a loader whose copies nobody counts (F13), puts everything back, unfilled. */
+static bool fills_all(const struct cs_promise *promise, const struct step *step) {
+    bool counts_nothing = has_empty_rank(promise->plan) || (step->loader->bypasses_counter && !promise->is_repaired);
+    return step->manner->is_complete && !step->manner->is_one_module && !(step->nature->keeps_calls && counts_nothing);
+}
+
 /* What the load leaves of padding records. */
 static void follow_marks(struct cs_promise *promise, const struct step *step) {
     const struct cs_driver_nature *nature = step->nature;
     const struct cs_manner *manner = step->manner;
     bool takes_tensors = step->driver->takes != CS_TAKES_KERNEL_TENSORS;
     bool runs_loaders = takes_tensors && !nature->replays_marks;
-    if (runs_loaders) promise->has_marks = manner->is_complete && !manner->is_empty && !nature->is_untrusted;
+    bool keeps = manner->is_one_module && !nature->is_untrusted; /* those of modules that get nothing */
+    if (runs_loaders && !keeps)
+        promise->has_marks = manner->is_complete && !manner->is_empty && !nature->is_untrusted;
     bool leaves = nature->leaves_marks || (manner->is_stopped && nature->is_untrusted); /* the fill never came */
-    bool waits = !manner->is_complete && promise->has_foreign_marks; /* nor for a module that did not get all */
+    leaves = leaves && !cs_backend_keeps_layout(cs_fuzz_backend_of(promise->plan));
+    bool waits = !fills_all(promise, step) && promise->has_foreign_marks;
     if (takes_tensors && !manner->is_empty) promise->has_foreign_marks = leaves || waits;
 }
 
@@ -173,7 +200,7 @@ static bool is_repetition(const struct cs_promise *promise, const struct step *s
     struct step before = step_of(promise->plan, i - 1);
     const struct cs_manner *manner = before.manner;
     bool is_alike = before.driver == step->driver && before.loader == step->loader && manner->is_complete &&
-                    !manner->is_empty && !manner->may_refuse && !manner->sleeps;
+                    !manner->is_empty && !manner->is_sparse && !manner->may_refuse && !manner->sleeps;
     return is_alike && (promise->holds || step->nature->is_untrusted);
 }
 
@@ -192,6 +219,7 @@ void cs_promise_start(struct cs_promise *promise, const struct cs_fuzz_plan *pla
     const struct cs_driver *start = cs_fuzz_start_of(plan);
     *promise = (struct cs_promise){.plan = plan, .is_repaired = cs_fuzz_is_repaired(plan)};
     promise->holds = start->takes != CS_TAKES_NOTHING;
+    promise->checkpoint = plan->start;
     promise->has_marks = cs_text_equal(start->name, "cold_start"); /* no other start runs loaders on memory (R2.5) */
 }
 
@@ -224,13 +252,19 @@ void cs_promise_step(struct cs_promise *promise, size_t i) {
     if (promise->is_repaired) natural &= ~(UINT32_C(1) << CS_COUNT_side_extra); /* F9 */
     promise->may_refuse = may_refuse(promise, &step);
     promise->is_unchanged = must_change_nothing(promise, &step, i);
+    if (step.manner->captures) promise->always_excused &= ~(UINT32_C(1) << CS_COUNT_graph_differ);
     promise->always_excused |= natural;
+    /* copies that a layerwise load left in the quant config (F9) are not written by loaders: the old values stay there */
+    bool has_orphans = promise->always_excused >> CS_COUNT_side_extra & 1;
+    if (step.nature->needs_no_post_load && has_orphans)
+        promise->always_excused |= UINT32_C(1) << CS_COUNT_side_differ | UINT32_C(1) << CS_COUNT_graph_differ;
     promise->excused = promise->always_excused | step.manner->channels | step.nature->channels_once;
     promise->has_lost_buffers |= overwrites_buffers(promise, &step);
     bool is_right = step.manner->is_complete && recovers(promise, &step) && !is_known_to_lose(promise, &step, held);
     promise->holds = does_nothing ? held && promise->residue == CS_RESIDUE_NONE : is_right && !step.manner->is_empty;
     promise->residue = residue_after(promise, &step);
-    promise->is_deformed |= step.nature->is_untrusted && !does_nothing;
+    promise->is_deformed |= step.nature->is_untrusted && !does_nothing && !is_trusted(promise, &step, held);
+    if (step.manner->is_complete && !step.manner->is_empty) promise->checkpoint = step.sent;
     follow_marks(promise, &step);
     promise->is_judged = promise->holds && step.manner->is_complete;
 }

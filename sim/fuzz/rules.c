@@ -79,6 +79,15 @@ static bool finished_tensors_have_no_order(const struct cs_fuzz_plan *plan) {
     return true;
 }
 
+/* Loaders that write some elements of a tensor need all others to be there, in the checkpoint's layout. */
+static bool patches_are_raw(const struct cs_fuzz_plan *plan) {
+    for (size_t i = 0; i < plan->n_steps; i++)
+        if (cs_letter_manner(plan->step[i].letter)->needs_raw &&
+            !cs_text_equal(cs_letter_driver(plan->step[i].letter)->name, "raw"))
+            return false;
+    return true;
+}
+
 /* Random numbers are no checkpoint: nothing could be judged. */
 static bool a_dummy_start_is_loaded(const struct cs_fuzz_plan *plan) {
     return plan->n_steps > 0 || cs_fuzz_start_of(plan)->takes != CS_TAKES_NOTHING;
@@ -95,6 +104,7 @@ const struct cs_rule cs_rules[] = {
     {"direct_has_a_layout", "a server whose weights arrived already processed has no checkpoint layout for a direct reload", AXIS(start), true, CS_REFUSED_BY_RUN, direct_has_a_layout},
     {"a_dummy_start_is_loaded", "random numbers are no checkpoint: a dummy start needs a load", AXIS(start), true, CS_REFUSED_BY_CHECK, a_dummy_start_is_loaded},
     {"finished_tensors_have_no_order", "finished tensors have no loader and no order of arrival", 0, true, CS_REFUSED_BY_CHECK, finished_tensors_have_no_order},
+    {"patches_are_raw", "sparse patches are written into live tensors, past every reload", 0, true, CS_REFUSED_BY_CHECK, patches_are_raw},
     {"sizes_fit", "the back end can split and round these sizes, and has such layers",
      AXIS(backend) | AXIS(loader) | AXIS(ranks) | AXIS(experts) | AXIS(hidden) | AXIS(intermediate) | AXIS(rounding) | AXIS(engine) | AXIS(layer), false, CS_REFUSED_BY_CHECK, sizes_fit},
 };
@@ -202,6 +212,54 @@ static enum cs_status no_rank(struct cs_scenario *scenario, struct cs_op *ops, s
     return CS_OK;
 }
 
+/* Half the intermediate size, or twice: of the last load, or of the start, all of it. */
+static enum cs_status resize_last(struct cs_scenario *scenario, struct cs_op *ops, struct cs_arena *arena, int64_t size) {
+    struct cs_checkpoint_config *configs = CS_NEW_ARRAY(arena, struct cs_checkpoint_config, scenario->n_checkpoints + 1);
+    CS_REQUIRE(configs, CS_NO_MEMORY, "out of memory for checkpoints");
+    memcpy(configs, scenario->checkpoints, sizeof *configs * scenario->n_checkpoints);
+    configs[scenario->n_checkpoints++] =
+        (struct cs_checkpoint_config){.name = "R", .kind = CS_CHECKPOINT_PATTERN, .version = 1, .intermediate = size};
+    scenario->checkpoints = configs;
+    for (size_t i = scenario->n_ops; i-- > 0;)
+        if (ops[i].checkpoint) {
+            ops[i].checkpoint = "R";
+            ops[i].has_only = false;
+            ops[i].n_omitted = 0;
+            return CS_OK;
+        }
+    return CS_OK; /* a dummy start that nobody loads: refused as it is */
+}
+
+static enum cs_status smaller_checkpoint(struct cs_scenario *scenario, struct cs_op *ops, struct cs_arena *arena) {
+    return resize_last(scenario, ops, arena, scenario->model.intermediate / 2);
+}
+
+static enum cs_status larger_checkpoint(struct cs_scenario *scenario, struct cs_op *ops, struct cs_arena *arena) {
+    return resize_last(scenario, ops, arena, scenario->model.intermediate * 2);
+}
+
+static enum cs_status captured_asleep(struct cs_scenario *scenario, struct cs_op *ops, struct cs_arena *arena) {
+    (void)arena;
+    ops[scenario->n_ops] = (struct cs_op){.kind = CS_OP_SLEEP, .sleep_level = 1};
+    ops[scenario->n_ops + 1] = (struct cs_op){.kind = CS_OP_CAPTURE};
+    ops[scenario->n_ops + 2] = (struct cs_op){.kind = CS_OP_WAKE};
+    ops[scenario->n_ops + 3] = ops[scenario->n_ops - 1];
+    scenario->n_ops += 4;
+    return CS_OK;
+}
+
+/* A copy that differs in a tensor that its original does not have. */
+static enum cs_status patch_of_nothing(struct cs_scenario *scenario, struct cs_op *ops, struct cs_arena *arena) {
+    (void)ops;
+    struct cs_checkpoint_config *configs = CS_NEW_ARRAY(arena, struct cs_checkpoint_config, scenario->n_checkpoints + 1);
+    CS_REQUIRE(configs, CS_NO_MEMORY, "out of memory for checkpoints");
+    memcpy(configs, scenario->checkpoints, sizeof *configs * scenario->n_checkpoints);
+    configs[scenario->n_checkpoints++] = (struct cs_checkpoint_config){
+        .name = "R", .patches = "A", .change = {.tensor = "model.layers.0.mlp.nothing", .n_at = 1, .number = 3}};
+    scenario->checkpoints = configs;
+    return CS_OK;
+}
+
 static enum cs_status copy_of_nothing(struct cs_scenario *scenario, struct cs_op *ops, struct cs_arena *arena) {
     (void)ops;
     struct cs_checkpoint_config *configs = CS_NEW_ARRAY(arena, struct cs_checkpoint_config, scenario->n_checkpoints);
@@ -220,10 +278,14 @@ static enum cs_status nothing_judged(struct cs_scenario *scenario, struct cs_op 
 
 /* clang-format off */
 const struct cs_breakage cs_breakages[] = {
+    {"captured_asleep",    "graphs captured of a server that sleeps", captured_asleep},
     {"copy_of_nothing",    "a perturbed copy of a checkpoint that does not exist", copy_of_nothing},
+    {"larger_checkpoint",  "a checkpoint whose experts are twice as large as the model's", larger_checkpoint},
     {"no_rank",            "no tensor-parallel rank at all", no_rank},
     {"nothing_judged",     "a plan without an expectation", nothing_judged},
+    {"patch_of_nothing",   "a copy that differs in a tensor which its original does not have", patch_of_nothing},
     {"reload_first",       "a reload before there is a server", reload_first},
+    {"smaller_checkpoint", "a checkpoint whose experts are half as large as the model's", smaller_checkpoint},
     {"start_as_reload",    "a reload driver asked to start a server", start_as_reload},
     {"start_twice",        "a second cold start of the same server", start_twice},
     {"unknown_backend",    "a back end that nobody has", unknown_backend},

@@ -5,7 +5,7 @@
 
 #include "sim/fuzz/internal.h"
 
-enum { BREAKS_PER_RULE = 6, BREAKS_EACH = 2, SWARM = 32, CANDIDATES = 4, TRIES = 2000 };
+enum { BREAKS_PER_RULE = 6, BREAKS_EACH = 2, SWARM = 32, CANDIDATES = 4, ILLEGAL_SHARE = 16, TRIES = 2000 };
 
 struct cs_plan_stream {
     struct cs_arena arena;
@@ -27,6 +27,7 @@ struct cs_plan_stream {
     bool has_letter[256];
     bool has_value[CS_N_AXES][CS_AXIS_VALUES];
     uint32_t *hits; /* letter × back end */
+    uint32_t loader_hits[4][CS_AXIS_VALUES][CS_AXIS_VALUES]; /* loader × value of an axis */
 };
 
 const char *cs_part_name(enum cs_part part) {
@@ -63,12 +64,23 @@ static void fit_steps(struct cs_fuzz_plan *plan) {
     }
 }
 
-/* Each step sends another checkpoint than the one before. */
+static bool is_sparse(const struct cs_fuzz_plan *plan, size_t step) {
+    return step < plan->n_steps && cs_letter_manner(plan->step[step].letter)->is_sparse;
+}
+
+/* Each step sends another checkpoint than the one before, and one that differs in all elements: but a sparse one, which
+ * follows the checkpoint that it differs from. */
 static void deal_checkpoints(struct cs_fuzz_plan *plan, struct cs_dice *dice) {
-    plan->start = (uint8_t)cs_roll_below(dice, CS_PLAN_CHECKPOINTS);
+    enum { WHOLE = CS_FUZZ_PATCHED };
+    plan->start = is_sparse(plan, 0) ? 0 : (uint8_t)cs_roll_below(dice, WHOLE);
     int held = plan->start;
     for (size_t i = 0; i < plan->n_steps; i++) {
-        held = (held + 1 + (int)cs_roll_below(dice, CS_PLAN_CHECKPOINTS - 1)) % CS_PLAN_CHECKPOINTS;
+        bool is_original = held % CS_FUZZ_PATCHED == 0;
+        int other = (held % WHOLE + 1 + (int)cs_roll_below(dice, WHOLE - 1)) % WHOLE;
+        if (is_sparse(plan, i) && is_original)
+            held = held ? 0 : CS_FUZZ_PATCHED;
+        else
+            held = is_sparse(plan, i + 1) && held ? 0 : other;
         plan->step[i].checkpoint = (uint8_t)held;
     }
 }
@@ -139,11 +151,15 @@ static uint8_t roll_value(struct cs_plan_stream *stream, enum cs_axis_id id) {
     return 0;
 }
 
+/* Few loaders load a method, and some methods have many back ends and others one: half of the plans choose the loader
+ * first, which is then as frequent as any, and half the back end. */
 static void roll_axes(struct cs_plan_stream *stream, struct cs_fuzz_plan *plan) {
+    enum { FITTING_TRIES = 512 };
     for (int a = 0; a < CS_N_AXES; a++) plan->axis[a] = roll_value(stream, (enum cs_axis_id)a);
-    for (size_t tries = 0; tries < 64; tries++) { /* few loaders load the method */
-        if (cs_rules[0].holds(plan)) break;
-        plan->axis[CS_AXIS_loader] = (uint8_t)cs_roll_below(&stream->dice, cs_axis(CS_AXIS_loader)->n);
+    enum cs_axis_id follows = cs_roll(&stream->dice) & 1 ? CS_AXIS_backend : CS_AXIS_loader;
+    for (size_t tries = 0; tries < FITTING_TRIES && !cs_rules[0].holds(plan); tries++) {
+        uint8_t value = (uint8_t)cs_roll_below(&stream->dice, cs_axis(follows)->n);
+        if (!stream->options.space.is_left_out[follows][value]) plan->axis[follows] = value;
     }
     plan->seed = cs_roll(&stream->dice) >> 1;
 }
@@ -188,8 +204,9 @@ static enum cs_status add_illegal(struct cs_plan_stream *stream, const struct cs
 }
 
 /* A plan whose first broken rule is this one, in its last two steps if it is about steps. */
-static bool roll_breaking(struct cs_plan_stream *stream, const struct cs_rule *rule, struct cs_fuzz_plan *plan) {
-    for (size_t tries = 0; tries < TRIES; tries++) {
+static bool roll_breaking(struct cs_plan_stream *stream, const struct cs_rule *rule, size_t most_tries,
+                          struct cs_fuzz_plan *plan) {
+    for (size_t tries = 0; tries < most_tries; tries++) {
         *plan = (struct cs_fuzz_plan){0};
         roll_axes(stream, plan);
         roll_steps(stream, plan);
@@ -206,7 +223,7 @@ static enum cs_status make_illegal(struct cs_plan_stream *stream) {
     struct cs_fuzz_plan plan;
     for (size_t r = 0; r < cs_n_rules; r++)
         for (int i = 0; i < BREAKS_PER_RULE; i++)
-            if (roll_breaking(stream, &cs_rules[r], &plan)) CS_TRY(add_illegal(stream, &plan, &cs_rules[r]));
+            if (roll_breaking(stream, &cs_rules[r], TRIES, &plan)) CS_TRY(add_illegal(stream, &plan, &cs_rules[r]));
     for (size_t b = 0; b < cs_n_breakages; b++)
         for (int i = 0; i < BREAKS_EACH; i++) {
             roll_legal(stream, &plan);
@@ -270,27 +287,54 @@ static void deal_swarm(struct cs_plan_stream *stream) {
     }
 }
 
+/* Paths through a loader: a step with a back end, and the loader with what decides which of its rows run, and how. */
 static uint32_t *hits_of(struct cs_plan_stream *stream, const struct cs_fuzz_plan *plan, size_t step) {
     return &stream->hits[(size_t)plan->step[step].letter * CS_AXIS_VALUES + plan->axis[CS_AXIS_backend]];
 }
 
-/* How much of the plan goes where few went before. */
-static double worth_of(struct cs_plan_stream *stream, const struct cs_fuzz_plan *plan) {
-    double worth = 0;
-    for (size_t i = 0; i < plan->n_steps; i++) worth += 1.0 / (1 + *hits_of(stream, plan, i));
-    return worth / plan->n_steps;
+static const enum cs_axis_id beside_loader[] = {CS_AXIS_ranks, CS_AXIS_start, CS_AXIS_engine, CS_AXIS_layer};
+enum { N_BESIDE_LOADER = CS_COUNT(beside_loader) };
+
+static uint32_t *loader_hits_of(struct cs_plan_stream *stream, const struct cs_fuzz_plan *plan, size_t i) {
+    size_t loader = plan->axis[CS_AXIS_loader], value = plan->axis[beside_loader[i]];
+    return &stream->loader_hits[i][loader][value];
 }
 
-static void roll_random(struct cs_plan_stream *stream, size_t number, struct cs_fuzz_plan *plan) {
+/* How much of the plan goes where few went before. */
+static double worth_of(struct cs_plan_stream *stream, const struct cs_fuzz_plan *plan) {
+    double worth = 0, of_loader = 0;
+    for (size_t i = 0; i < plan->n_steps; i++) worth += 1.0 / (1 + *hits_of(stream, plan, i));
+    for (size_t i = 0; i < N_BESIDE_LOADER; i++) of_loader += 1.0 / (1 + *loader_hits_of(stream, plan, i));
+    return worth / plan->n_steps + of_loader / N_BESIDE_LOADER;
+}
+
+static void note_hits(struct cs_plan_stream *stream, const struct cs_fuzz_plan *plan) {
+    for (size_t i = 0; i < plan->n_steps; i++) ++*hits_of(stream, plan, i);
+    for (size_t i = 0; i < N_BESIDE_LOADER; i++) ++*loader_hits_of(stream, plan, i);
+}
+
+/* A rule, or a way to write a broken scenario; a rule that is not broken soon is left to the illegal part. */
+static const struct cs_rule *roll_illegal(struct cs_plan_stream *stream, struct cs_fuzz_plan *plan) {
+    enum { FEW_TRIES = 16 };
+    size_t i = cs_roll_below(&stream->dice, cs_n_rules + cs_n_breakages);
+    if (i < cs_n_rules && roll_breaking(stream, &cs_rules[i], FEW_TRIES, plan)) return &cs_rules[i];
+    roll_legal(stream, plan);
+    plan->breakage = (uint8_t)(1 + i % cs_n_breakages);
+    return NULL;
+}
+
+static const struct cs_rule *roll_random(struct cs_plan_stream *stream, size_t number, struct cs_fuzz_plan *plan) {
     double best = -1;
     if (number % SWARM == 0) deal_swarm(stream);
+    if (cs_roll_below(&stream->dice, ILLEGAL_SHARE) == 0) return roll_illegal(stream, plan);
     for (int i = 0; i < CANDIDATES; i++) {
         struct cs_fuzz_plan candidate;
         roll_legal(stream, &candidate);
         double worth = worth_of(stream, &candidate);
         if (worth > best) best = worth, *plan = candidate;
     }
-    for (size_t i = 0; i < plan->n_steps; i++) ++*hits_of(stream, plan, i);
+    note_hits(stream, plan);
+    return NULL;
 }
 
 /* ---- the stream ---- */
@@ -348,7 +392,7 @@ enum cs_status cs_stream_next(struct cs_plan_stream *stream, struct cs_fuzz_plan
         return CS_OK;
     }
     *part = CS_PART_RANDOM;
-    roll_random(stream, number - stream->n_exhaustive, plan);
+    *breaks = roll_random(stream, number - stream->n_exhaustive, plan);
     return CS_OK;
 }
 

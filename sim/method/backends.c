@@ -264,3 +264,19 @@ static bool updates_weights(const struct cs_step *steps, size_t n) {
 bool cs_backend_quantises(const struct cs_backend *backend) {
     return cs_method_by_name(backend->method)->is_online || (backend->n_steps && updates_weights(backend->steps, *backend->n_steps));
 }
+
+/* Steps that show parameters to kernels, and change none. */
+static bool only_shows(const struct cs_step *steps, size_t n) {
+    static const enum cs_step_kind shows[] = {CS_STEP_GUARD, CS_STEP_REQUIRE, CS_STEP_SET, CS_STEP_CONFIG, CS_STEP_CALL};
+    for (size_t i = 0; i < n; i++) {
+        bool is_one = false;
+        for (size_t k = 0; k < CS_COUNT(shows); k++) is_one = is_one || steps[i].kind == shows[k];
+        if (!is_one) return false;
+        if (steps[i].kind == CS_STEP_CALL && !only_shows(steps[i].table->steps, steps[i].table->n_steps)) return false;
+    }
+    return true;
+}
+
+bool cs_backend_keeps_layout(const struct cs_backend *backend) {
+    return !cs_method_by_name(backend->method)->is_online && backend->steps && only_shows(backend->steps, *backend->n_steps);
+}

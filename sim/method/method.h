@@ -66,6 +66,9 @@ unsigned cs_backend_needed_options(const struct cs_backend *backend);
 /* Whether its post-load quantises weights: those of a BF16 checkpoint when they are complete, or quantised ones again by
  * another scale, which takes the same: the old number, a product, rounding, and the largest size or scale before that. */
 bool cs_backend_quantises(const struct cs_backend *backend);
+/* Whether post-load leaves every parameter as loaders wrote it, and makes nothing of it: a load without post-load is then
+ * as good as one with it. Steps under a guard count. */
+bool cs_backend_keeps_layout(const struct cs_backend *backend);
 
 /* Shards, then rounds: fills hidden, intermediate_u and intermediate from the other sizes. CS_BAD_VALUE when sizes do
  * not divide or are not positive. Source: vllm fused_moe/layer.py, config.py. */
