@@ -240,7 +240,7 @@
 ---@field missing? integer checkpoint tensors of the last load that were expected and not sent
 ---@field duplicate? integer checkpoint tensors of the last load that were consumed twice
 ---@field excess? integer checkpoint tensors of the last load that no loader consumed
----@field graph_differ? integer tensors that a graph, captured at the start or by s:capture() and replayed by address, reads otherwise than in a fresh cold start
+---@field graph_differ? integer tensors that a captured graph, replayed by address, reads otherwise than in a fresh cold start
 ---@field source_differ? integer checkpoint tensors of the last load that a loader changed in the sender's memory; seen in buckets
 ---@field fill_calls? integer device calls of the padding policy in the last load
 ---@field fill_regions? integer regions that it filled

@@ -79,7 +79,7 @@ struct cs_model_config {
     X(missing, "checkpoint tensors of the last load that were expected and not sent")                                  \
     X(duplicate, "checkpoint tensors of the last load that were consumed twice")                                       \
     X(excess, "checkpoint tensors of the last load that no loader consumed")                                           \
-    X(graph_differ, "tensors that a graph, captured at the start or by s:capture() and replayed by address, reads otherwise than in a fresh cold start") \
+    X(graph_differ, "tensors that a captured graph, replayed by address, reads otherwise than in a fresh cold start")  \
     X(source_differ, "checkpoint tensors of the last load that a loader changed in the sender's memory; seen in buckets")  \
     X(fill_calls, "device calls of the padding policy in the last load")                                               \
     X(fill_regions, "regions that it filled")                                                                          \
