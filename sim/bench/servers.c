@@ -82,14 +82,21 @@ void cs_bench_close_server(struct cs_bench *bench) {
     bench->has_server = false;
 }
 
+/* A parameter may have two names, and one that is retired is nobody's any more. */
+static bool counts(const struct cs_module *module, size_t i) {
+    const struct cs_param *param = module->slots[i].param;
+    if (!param || !param->view.storage || param->is_retired) return false;
+    for (size_t earlier = 0; earlier < i; earlier++)
+        if (module->slots[earlier].param == param) return false;
+    return true;
+}
+
 int64_t cs_bench_server_bytes(const struct cs_bench *bench) {
     const struct cs_rank *rank = &bench->server.ranks[0];
     int64_t bytes = 0;
     for (size_t m = 0; m < rank->n_modules; m++)
-        for (size_t i = 0; i < rank->modules[m].n_slots; i++) {
-            const struct cs_param *param = rank->modules[m].slots[i].param;
-            if (param && param->view.storage) bytes += (int64_t)cs_view_span_bytes(&param->view);
-        }
+        for (size_t i = 0; i < rank->modules[m].n_slots; i++)
+            if (counts(&rank->modules[m], i)) bytes += (int64_t)cs_view_span_bytes(&rank->modules[m].slots[i].param->view);
     return bytes;
 }
 
