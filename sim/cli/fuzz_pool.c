@@ -181,7 +181,7 @@ static enum cs_status start(struct cs_workers *pool, struct worker *worker) {
 static int end(struct worker *worker, double patience) {
     static const struct question last = {.number = NO_QUESTION};
     int status = 0;
-    if (!patience || !write_all(worker->to, &last, sizeof last) || !has_word(worker->from, patience))
+    if (patience <= 0 || !write_all(worker->to, &last, sizeof last) || !has_word(worker->from, patience))
         kill(worker->pid, SIGKILL);
     close(worker->to);
     close(worker->from);
