@@ -113,6 +113,58 @@ static void orderings_are_measured(void **state) {
     assert_says(out, "device emu");
 }
 
+/* A peer's program is any command that takes --json FILE: its speed, measured in this run, stands beside ours, and ours
+ * must be ten times as high. */
+static void the_peer_is_measured_in_the_same_run(void **state) {
+    char arguments[512];
+    const char *peer = path_in(*state, "peer.sh");
+    FILE *file = fopen(peer, "w");
+    fputs("echo measuring\n"
+          "printf '{\"rows\": [{\"model\": \"%s\", \"per_second\": %s}]}' \"$ROW\" \"$RATE\" >\"$2\"\n", file);
+    fclose(file);
+    snprintf(arguments, sizeof arguments, "fuzz -k trtllm --check --peer \"ROW='bf16 trtllm, 8 experts, 512 x 256' RATE=0.25 sh '%s'\" --json -", peer);
+    assert_int_equal(bench(arguments), 0);
+    assert_says(out, "peer: measured in this run, before: ROW=");
+    assert_says(out, "measuring");
+    assert_says(out, "0.2 measured, ");
+    assert_says(out, "\"peer_measured\": true");
+    assert_says(out, "\"peer_per_second\": 0.25");
+    assert_says(out, "\"goal\": 2.5");
+    snprintf(arguments, sizeof arguments, "fuzz -k trtllm --check --peer \"ROW='bf16 trtllm, 8 experts, 512 x 256' RATE=1e9 sh '%s'\"", peer);
+    assert_int_equal(bench(arguments), 1);
+    assert_says(out, "slow");
+    snprintf(arguments, sizeof arguments, "fuzz -k minimal --peer \"ROW=another RATE=1.5 sh '%s'\" --json -", peer);
+    assert_int_equal(bench(arguments), 0);
+    assert_says(out, "\"peer_per_second\": null");
+    assert_says(out, "\"goal\": 4000");
+    assert_int_equal(bench("fuzz -k minimal"), 0);
+    assert_says(out, "peer: published figures, of another machine; --peer");
+}
+
+static void a_peer_that_measures_nothing_is_refused(void **state) {
+    static const struct { const char *script, *message; } rows[] = {
+        {"exit 3", "it ended with exit status 3: nothing was measured"},
+        {"kill -9 $$", "it ended with exit status 137: nothing was measured"},
+        {"true", "its --json file has no rows of \"model\" and \"per_second\""},
+        {"echo '{\"rows\": [{\"model\": \"x\"}]}' >\"$2\"", "has no rows of"},
+        {"echo '{\"rows\": [{\"model\": 1, \"per_second\": 2.5}]}' >\"$2\"", "has no rows of"},
+    };
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        char arguments[512];
+        const char *peer = path_in(*state, "peer.sh");
+        FILE *file = fopen(peer, "w");
+        fputs(rows[i].script, file);
+        fclose(file);
+        snprintf(arguments, sizeof arguments, "fuzz -k minimal --peer \"sh '%s'\"", peer);
+        assert_int_equal(bench(arguments), 2);
+        assert_says(out, rows[i].message);
+    }
+    setenv("TMPDIR", "/no/such/folder", 1);
+    assert_int_equal(bench("fuzz -k minimal --peer true"), 2);
+    assert_says(out, "set TMPDIR to a folder that can be written");
+    unsetenv("TMPDIR");
+}
+
 static void what_is_wrong_is_said(void **state) {
     (void)state;
     static const struct { const char *arguments; int status; const char *message; } rows[] = {
@@ -122,6 +174,8 @@ static void what_is_wrong_is_said(void **state) {
         {"--threads 0", 2, "--threads wants a number from 1 to 1024, found \"0\""},
         {"--threads 2x", 2, "found \"2x\""},
         {"--device reff", 2, "unknown device \"reff\": did you mean \"ref\"?"},
+        {"fuzz -k no_such_row", 4, "coldstart: nothing ran: no row's name contains \"no_such_row\""},
+        {"--peer true", 2, "--peer is of bench fuzz"},
         {"memcpy", 2, "bench takes options only, or the word fuzz, found \"memcpy\""},
         {"--size 64KiB -k memcpy --json no/such/folder.json", 2, "cannot write \"no/such/folder.json\""},
     };
@@ -147,6 +201,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(json_has_every_column, make_test_folder, remove_test_folder),
         cmocka_unit_test(bytes_that_have_two_names_count_once),
         cmocka_unit_test(orderings_are_measured),
+        cmocka_unit_test_setup_teardown(the_peer_is_measured_in_the_same_run, make_test_folder, remove_test_folder),
+        cmocka_unit_test_setup_teardown(a_peer_that_measures_nothing_is_refused, make_test_folder, remove_test_folder),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(only_check_judges),
     };

@@ -46,7 +46,9 @@ enum cs_status cs_bench(const struct cs_bench_options *options, cs_bench_show *s
 /* Orderings a second on one thread: build, load A, post-load, layerwise reload of B, compare with a kept state of B. */
 struct cs_bench_ordering {
     const char *what;
-    double rate, peer, goal; /* a second; peer: of vLLM's own reload code as measured elsewhere, 0: not measured */
+    double rate;        /* a second */
+    double peer, times; /* of vLLM's own reload code as published, 0: never measured; times as many are the goal */
+    double goal;        /* where there is no peer */
 };
 typedef void cs_bench_show_orderings(void *context, const struct cs_bench_ordering *result);
 enum cs_status cs_bench_orderings(const struct cs_device *device, const char *filter, cs_bench_show_orderings *show,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/bench/bench.h"
+#include "sim/cli/bench_peer.h"
 
 /* clang-format off */
 const struct cs_option cs_bench_cli_options[] = {
@@ -15,6 +16,7 @@ const struct cs_option cs_bench_cli_options[] = {
     {.name = "size", .value = "BYTES", .text = "of each of two buffers, such as 1GiB (default: 256MiB)"},
     {.name = "threads", .value = "N", .text = "threads of the device and of the yardsticks (default: all)"},
     {.name = "json", .value = "FILE", .text = "write the rows as JSON too; \"-\": to stdout, and the table to stderr", .use = CS_SHOWN},
+    {.name = "peer", .value = "COMMAND", .text = "of bench fuzz: runs it with --json FILE, as tests/peer/reload_peer.py takes it, and compares with what it measured"},
     {.name = "check", .text = "exit status 1 when a goal is missed"},
     {0},
 };
@@ -31,6 +33,8 @@ struct run {
     json_t *rows;
     size_t n_slow;
     bool is_of_fuzz; /* orderings a second instead */
+    size_t n_shown;
+    json_t *peers; /* what the peer measured; NULL: it was not asked */
     bool had_no_memory;
 };
 
@@ -71,6 +75,8 @@ static enum cs_status read_settings(struct run *run, int argc, char **argv, stru
     run->is_of_fuzz = run->given.n_words == 1 && cs_text_equal(run->given.words[0], "fuzz");
     CS_REQUIRE(run->given.n_words == 0 || run->is_of_fuzz, CS_BAD_USAGE,
                "bench takes options only, or the word fuzz, found \"%s\"", run->given.words[0]);
+    CS_REQUIRE(run->is_of_fuzz || !cs_options_value(&run->given, "peer"), CS_BAD_USAGE,
+               "--peer is of bench fuzz: only orderings have a peer that is a command");
     const char *device = cs_options_value(&run->given, "device");
     run->json = cs_options_value(&run->given, "json");
     run->text = run->json && cs_text_equal(run->json, "-") ? stderr : stdout;
@@ -142,36 +148,64 @@ static enum cs_status measure(struct run *run) {
     return run->json ? write_json(run) : CS_OK;
 }
 
+/* ---- orderings ---- */
+
+/* What is known of the peer's speed on a row, and the least that is asked of ours. */
+static double peer_of(const struct run *run, const struct cs_bench_ordering *result) {
+    return run->peers ? cs_bench_peer_rate(run->peers, result->what) : result->peer;
+}
+
+static double goal_of(const struct run *run, const struct cs_bench_ordering *result) {
+    double peer = peer_of(run, result);
+    return peer > 0 && result->times > 0 ? peer * result->times : result->goal;
+}
+
+static json_t *json_of_ordering(const struct run *run, const struct cs_bench_ordering *result) {
+    double peer = peer_of(run, result), goal = goal_of(run, result);
+    return json_pack("{s:s, s:f, s:o, s:b, s:o, s:b}", "what", result->what, "per_second", result->rate,
+                     "peer_per_second", share_or_null(peer), "peer_measured", run->peers && peer > 0, "goal",
+                     share_or_null(goal), "slow", result->rate < goal);
+}
+
 static void show_ordering(void *context, const struct cs_bench_ordering *result) {
     struct run *run = context;
-    char peer[64] = "-";
-    if (result->peer > 0) snprintf(peer, sizeof peer, "%.0f (%.0f times)", result->peer, result->rate / result->peer);
-    fprintf(run->text, "%-40s  %10.0f  %-18s  %6.0f  %s\n", result->what, result->rate, peer, result->goal,
-            result->rate < result->goal ? "slow" : "ok");
+    char text[64] = "-", goal_text[24] = "-";
+    double peer = peer_of(run, result), goal = goal_of(run, result);
+    if (peer > 0)
+        snprintf(text, sizeof text, "%.1f %s, %.0f times", peer, run->peers ? "measured" : "published", result->rate / peer);
+    if (goal > 0) snprintf(goal_text, sizeof goal_text, "%.0f", goal);
+    fprintf(run->text, "%-40s  %10.0f  %-26s  %6s  %s\n", result->what, result->rate, text, goal_text,
+            result->rate < goal ? "slow" : "ok");
     fflush(run->text);
-    run->n_slow += result->rate < result->goal;
+    run->n_shown++;
+    run->n_slow += result->rate < goal;
+    if (run->json && json_array_append_new(run->rows, json_of_ordering(run, result)) != 0) run->had_no_memory = true;
 }
 
 static enum cs_status measure_orderings(struct run *run) {
+    const char *peer = cs_options_value(&run->given, "peer");
+    if (peer) CS_TRY(cs_bench_peer_run(peer, &run->peers));
+    if (run->json) run->rows = json_array();
     omp_set_num_threads(1);
-    fprintf(run->text, "orderings a second, one thread, device %s: build, load A, post-load, reload B, compare with a kept state\n\n",
+    fprintf(run->text, "orderings a second, one thread, device %s: build, load A, post-load, reload B, compare with a kept state\n",
             run->options.device->name);
-    fprintf(run->text, "%-40s  %10s  %-18s  %6s\n", "model", "a second", "peer", "goal");
-    return cs_bench_orderings(run->options.device, run->options.filter, show_ordering, run);
+    fprintf(run->text, peer ? "peer: measured in this run, before: %s\n\n"
+                            : "peer: published figures, of another machine%s; --peer 'PYTHON tests/peer/reload_peer.py' measures it on this one\n\n",
+            peer ? peer : "");
+    fprintf(run->text, "%-40s  %10s  %-26s  %6s\n", "model", "a second", "peer", "goal");
+    CS_TRY(cs_bench_orderings(run->options.device, run->options.filter, show_ordering, run));
+    return run->json ? write_json(run) : CS_OK;
 }
 
 static int run_all(struct run *run, int argc, char **argv, struct cs_arena *arena) {
     enum cs_status status = read_settings(run, argc, argv, arena);
-    if (status == CS_OK && run->is_of_fuzz) {
-        status = measure_orderings(run);
-        return status != CS_OK ? cs_cli_fail(status)
-                               : cs_options_value(&run->given, "check") && run->n_slow ? CS_EXIT_FAILED : CS_EXIT_PASSED;
-    }
-    if (status == CS_OK && cs_bench_count(&run->options) == 0) {
+    if (status == CS_OK && run->is_of_fuzz) status = measure_orderings(run);
+    bool has_none = run->is_of_fuzz ? run->n_shown == 0 : cs_bench_count(&run->options) == 0;
+    if (status == CS_OK && has_none) {
         fprintf(stderr, "coldstart: nothing ran: no row's name contains \"%s\"\n", run->options.filter);
         return CS_EXIT_NOTHING;
     }
-    if (status == CS_OK) status = measure(run);
+    if (status == CS_OK && !run->is_of_fuzz) status = measure(run);
     if (status != CS_OK) return cs_cli_fail(status);
     bool is_checking = cs_options_value(&run->given, "check") != NULL;
     return is_checking && run->n_slow > 0 ? CS_EXIT_FAILED : CS_EXIT_PASSED;
@@ -182,6 +216,7 @@ int cs_verb_bench(int argc, char **argv) {
     struct run run = {0};
     int status = run_all(&run, argc, argv, &arena);
     json_decref(run.rows);
+    json_decref(run.peers);
     cs_arena_release(&arena);
     return status;
 }
