@@ -25,7 +25,7 @@ static enum cs_status copy_patch(const struct cs_load_call *call, const struct c
     const struct cs_device *device = call->module->rank->device;
     CS_REQUIRE(cs_dtype_is_floating(source->dtype), CS_BAD_TYPE,
                "%s: integers cannot be patched: no value says that an element stays", call->tensor);
-    CS_REQUIRE(cs_dtype_bits(source->dtype) >= 16, CS_UNSUPPORTED, "%s: %s numbers cannot be tested for NaN",
+    CS_REQUIRE(cs_dtype_bits(source->dtype) >= 16, CS_REFUSED, "%s: %s numbers cannot be tested for NaN",
                call->tensor, cs_dtype_name(source->dtype));
     for (int64_t i = 0; i < cs_view_numel(source); i++) {
         struct cs_view to = {.storage = destination->storage,
