@@ -12,6 +12,7 @@ static const struct cs_golden_kind kinds[] = {
     {"mxgen", "mxfp4", "per_expert_mxfp4", NULL, 0},
     {"onch", "online_fp8_channel", "per_expert", "fused_3d", 0},
     {"onmx4", "online_mxfp4", "per_expert", "fused_3d", 0},
+    {"onmx8", "online_mxfp8", "per_expert", "fused_3d", 0},
     {"onpt", "online_fp8_tensor", "per_expert", "fused_3d", 0},
 };
 

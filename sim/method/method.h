@@ -26,6 +26,7 @@ struct cs_method {
     size_t n_params;
     const char *const *loaders; /* names, default first; NULL at the end */
     bool is_online;             /* parameters are born on meta and quantised when they are complete */
+    bool requantises;           /* online, and what it finds quantised already is read as numbers, and quantised again */
     bool builds_once;           /* quant config and experts object of the first post-load stay */
     bool lacks_eplb;            /* upstream refuses experts that may move to other ranks: supports_eplb */
     struct cs_quant {           /* what a quantization config says when it says nothing else */

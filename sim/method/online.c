@@ -48,6 +48,7 @@ const struct cs_method cs_method_online_mxfp8 = {
     .n_params = CS_COUNT(params),
     .loaders = loaders,
     .is_online = true,
+    .requantises = true,
 };
 
 const struct cs_method cs_method_online_mxfp4 = {

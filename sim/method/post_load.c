@@ -174,7 +174,7 @@ static void drop_built_anew(struct cs_module *module) {
 }
 
 /* Online quantisation reads high-precision weights; torch has no arithmetic on FP8 numbers that it would find where
- * they were quantised already. */
+ * they were quantised already, unless they are converted first. */
 static enum cs_status check_online(struct cs_module *module) {
     for (size_t i = 0; i < module->spec->n_tensors; i++) {
         const struct cs_tensor_spec *spec = &module->spec->tensors[i];
@@ -189,11 +189,11 @@ static enum cs_status check_online(struct cs_module *module) {
 static enum cs_status run_once(struct cs_module *module) {
     const struct cs_backend *backend = module->spec->backend;
     if (!backend) return CS_OK;
-    CS_TRY(check_online(module));
+    const struct cs_method *method = cs_method_by_name(backend->method);
+    if (!method || !method->requantises) CS_TRY(check_online(module));
     CS_REQUIRE(backend->steps || !backend->upstream, backend->is_refused ? CS_REFUSED : CS_UNSUPPORTED,
                "%s with %s has no post-load: %s; `coldstart list backends` shows which have", backend->method,
                backend->name, backend->why_not ? backend->why_not : "no reason is known");
-    const struct cs_method *method = cs_method_by_name(backend->method);
     if (!method || !method->builds_once) drop_built_anew(module);
     struct cs_post_load run = run_of(module);
     return cs_steps_run(&run, backend->steps, backend->n_steps ? *backend->n_steps : 0);

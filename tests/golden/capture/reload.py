@@ -21,7 +21,7 @@ PATCHES = [
     "select_{unquantized,mxfp4,fp8}_moe_backend: return a chosen back end (platform is Unspecified)",
     "make_{unquantized,mxfp4,fp8}_moe_kernel: a stub kernel; for gpt-oss TRT-LLM the real experts class constructor runs "
     "(torch.accelerator.current_device_index -> cpu)",
-    "flashinfer nvfp4_block_scale_interleave (CUDA op) -> torch 128x4 swizzle (our own)",
+    "flashinfer nvfp4_block_scale_interleave, block_scale_interleave (CUDA ops) -> torch 128x4 swizzle (our own)",
     "gpt_oss module: tensor/data/context parallel group getters -> constants; fused_moe.config tp rank getter",
     "TORCHDYNAMO_DISABLE=1 (per_block_cast_to_fp8 runs eager)",
     "online FP8 and MXFP4: stub quantisation config object with online_quantization_config=None",
@@ -50,6 +50,7 @@ import vllm.model_executor.layers.quantization.mxfp4 as mx_mod  # noqa: E402
 from vllm.model_executor.layers.fused_moe.oracle import mxfp4 as mx_oracle  # noqa: E402
 import vllm.model_executor.layers.quantization.online.fp8 as ofp8_mod  # noqa: E402
 import vllm.model_executor.layers.quantization.online.mxfp4 as omx4_mod  # noqa: E402
+import vllm.model_executor.layers.quantization.online.mxfp8 as omx8_mod  # noqa: E402
 import vllm.model_executor.layers.quantization.utils.fp8_utils as fp8_utils_mod  # noqa: E402
 import vllm.model_executor.layers.quantization.utils.mxfp4_utils as mxfp4_utils_mod  # noqa: E402
 from vllm.model_executor.layers.quantization.input_quant_fp8 import QuantFP8  # noqa: E402
@@ -68,6 +69,7 @@ from vllm.model_executor.model_loader.reload import (  # noqa: E402
     finalize_layerwise_processing, record_metadata_for_reloading)
 import vllm.model_executor.model_loader.reload.layerwise as lw  # noqa: E402
 from vllm.model_executor.model_loader.reload.inplace import reload_weights  # noqa: E402
+import flashinfer  # noqa: E402
 import flashinfer.fp4_quantization as fi_fp4  # noqa: E402
 
 VCFG = VllmConfig(device_config=DeviceConfig(device="cpu"))
@@ -109,7 +111,7 @@ def swizzle128x4(s):
 unq_mod.select_unquantized_moe_backend = lambda moe_config: (CUR.unq, _StubExperts)
 unq_mod.make_unquantized_moe_kernel = _mk_stub
 def _sel_mx(*a, **k):
-    if CUR.mx in mx_oracle.TRTLLM_BACKENDS:
+    if CUR.mx in mx_oracle.TRTLLM_BACKENDS or CUR.kind == "onmx4" and CUR.mx.name.startswith("FLASHINFER_CUTLASS"):
         return CUR.mx, mx_oracle.backend_to_kernel_cls(CUR.mx)[0]
     return CUR.mx, _StubExperts
 mx_mod.select_mxfp4_moe_backend = _sel_mx
@@ -127,6 +129,8 @@ fp8_mod.select_fp8_moe_backend = _sel_fp8
 fp8_mod.make_fp8_moe_kernel = _mk_fp8
 omx4_mod.select_mxfp4_moe_backend = _sel_mx
 omx4_mod.make_mxfp4_moe_kernel = _mk_mx
+omx8_mod.select_mxfp8_moe_backend = lambda config=None: (CUR.fp8, _StubExperts)
+fp8_oracle.make_fp8_moe_kernel = _mk_fp8
 
 def _scaled_fp8_quant(x, scale=None, use_per_token_if_dynamic=False, **k):
     if scale is None:
@@ -193,6 +197,8 @@ def _roundup(self, hidden_size, intermediate_size_per_partition, act_dtype, moe_
 fmb_mod.FusedMoEMethodBase.maybe_roundup_sizes = _roundup
 fp8_oracle.make_fp8_moe_kernel = _mk_fp8
 fi_fp4.nvfp4_block_scale_interleave = swizzle128x4
+flashinfer.block_scale_interleave = lambda s: torch.cat([swizzle128x4(x) for x in s])
+flashinfer.quantization.fp4_quantization.block_scale_interleave = flashinfer.block_scale_interleave
 torch.accelerator.current_device_index = lambda: torch.device("cpu")
 gpt_mod.get_tensor_model_parallel_world_size = lambda: CUR.tp
 gpt_mod.get_dp_group = lambda: NS(world_size=1, rank_in_group=0)
@@ -295,6 +301,8 @@ class StubChannelCfg(StubOnlineCfg):
     method = ofp8_mod.Fp8PtpcOnlineMoEMethod
 class StubMxfp4Cfg(StubOnlineCfg):
     method = omx4_mod.Mxfp4OnlineMoEMethod
+class StubMxfp8Cfg(StubOnlineCfg):
+    method = omx8_mod.Mxfp8OnlineMoEMethod
 
 class Router(nn.Module):
     def __init__(s, E, H):
@@ -360,6 +368,7 @@ class Tiny(nn.Module):
         qcfg = {"bf16": lambda: None, "fp8blk": StubOnlineCfg, "gptoss": mx_mod.GptOssMxfp4Config, "mxgen": mx_mod.Mxfp4Config,
                 "fp8pt": lambda: fp8_mod.Fp8Config(is_checkpoint_fp8_serialized=True, activation_scheme="static"),
                 "onpt": StubTensorCfg, "onch": StubChannelCfg, "onmx4": StubMxfp4Cfg,
+                "onmx8": StubMxfp8Cfg,
                 "fp8ser": lambda: fp8_mod.Fp8Config(is_checkpoint_fp8_serialized=True, activation_scheme="dynamic",
                                                     weight_block_size=[128, 128])}[c.kind]()
         cls = gpt_mod.GptOssRoutedExperts if c.kind == "gptoss" else RoutedExperts
@@ -660,6 +669,9 @@ def run_scenarios(path):
         ("onpt_triton_hidpad", mkcfg("onpt", backend="TRITON", H=224, I=96, E=4, hidpad=True), "perexp", "fused"),
         ("onch_triton_hidpad", mkcfg("onch", backend="TRITON", H=224, I=96, E=4, hidpad=True), "perexp", "fused"),
         ("onmx4_emul_i80", mkcfg("onmx4", backend="EMULATION", H=224, I=80, E=4), "perexp", "fused"),
+        ("onmx4_emul_tp2r1", mkcfg("onmx4", backend="EMULATION", H=224, I=160, E=4, tp=2, rank=1), "perexp", "fused"),
+        ("onmx8_triton_i96", mkcfg("onmx8", backend="TRITON", H=224, I=96, E=4), "perexp", "fused"),
+        ("onmx8_trt_i96", mkcfg("onmx8", backend="FLASHINFER_TRTLLM", H=224, I=96, E=4), "perexp", "fused"),
         ("onmx4_ficutlass_i96", mkcfg("onmx4", backend="FLASHINFER_CUTLASS_MXFP4_MXFP8", H=224, I=96, E=4), "perexp", "fused"),
     ] + (AITER != "") * [
         ("bf16_aiter_i200", mkcfg("bf16", backend="AITER", H=256, I=200, E=4), "perexp", "fused"),
