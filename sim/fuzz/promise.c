@@ -244,12 +244,19 @@ static bool may_refuse(const struct cs_promise *promise, const struct step *step
            lacks_late(promise->plan) || ranks_may_miss(promise->plan, step);
 }
 
+/* What the release does since post-load makes side tensors anew, elsewhere, and the config keeps temporaries (F9): without
+ * those faults graphs go on reading where everything is. */
+static uint32_t rebuilt_by(const struct cs_driver_nature *nature) {
+    const uint32_t moved = UINT32_C(1) << CS_COUNT_side_moved, graph = UINT32_C(1) << CS_COUNT_graph_differ;
+    return UINT32_C(1) << CS_COUNT_side_extra | moved | (nature->channels & moved ? graph : 0);
+}
+
 void cs_promise_step(struct cs_promise *promise, size_t i) {
     struct step step = step_of(promise->plan, i);
     bool does_nothing = step.manner->is_empty && !step.nature->processes_all;
     bool held = promise->holds && !step.manner->sleeps; /* a sleep discards pages */
     uint32_t natural = step.nature->channels;
-    if (promise->is_repaired) natural &= ~(UINT32_C(1) << CS_COUNT_side_extra); /* F9 */
+    if (promise->is_repaired) natural &= ~rebuilt_by(step.nature);
     promise->may_refuse = may_refuse(promise, &step);
     promise->is_unchanged = must_change_nothing(promise, &step, i);
     if (step.manner->captures) promise->always_excused &= ~(UINT32_C(1) << CS_COUNT_graph_differ);
