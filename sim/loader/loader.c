@@ -19,27 +19,43 @@ static enum cs_status read_as_bytes(const struct cs_load_call *call, struct cs_v
     return is_scale && cs_dtype_is_floating(source->dtype) ? cs_view_as(destination, CS_E8M0) : CS_OK;
 }
 
+static enum cs_status copy_element(const struct cs_device *device, const struct cs_view *destination,
+                                   const struct cs_view *source, int64_t i) {
+    const struct cs_view to = {.storage = destination->storage,
+                               .offset = cs_view_element(destination, i),
+                               .dtype = destination->dtype},
+                         from = {.storage = source->storage,
+                                 .offset = cs_view_element(source, i),
+                                 .dtype = source->dtype};
+    return cs_device_copy(device, &to, &from);
+}
+
+static enum cs_status copy_numbers(const struct cs_device *device, const struct cs_view *destination,
+                                   const struct cs_view *source, unsigned char *bytes) {
+    size_t width = (size_t)cs_dtype_bits(source->dtype) / 8;
+    CS_TRY(cs_device_read(device, source, bytes, (size_t)cs_view_numel(source) * width));
+    for (int64_t i = 0; i < cs_view_numel(source); i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, bytes + (size_t)i * width, width); /* little-endian, as the file formats */
+        if (!isnan(cs_dtype_decode(source->dtype, bits))) CS_TRY(copy_element(device, destination, source, i));
+    }
+    return CS_OK;
+}
+
 /* A sparse patch: only numbers are copied. torch has no NaN test for FP8, and integers have no NaN. */
 static enum cs_status copy_patch(const struct cs_load_call *call, const struct cs_view *destination,
                                  const struct cs_view *source) {
-    const struct cs_device *device = call->module->rank->device;
     CS_REQUIRE(cs_dtype_is_floating(source->dtype), CS_BAD_TYPE,
                "%s: integers cannot be patched: no value says that an element stays", call->tensor);
     CS_REQUIRE(cs_dtype_bits(source->dtype) >= 16, CS_REFUSED, "%s: %s numbers cannot be tested for NaN",
                call->tensor, cs_dtype_name(source->dtype));
-    for (int64_t i = 0; i < cs_view_numel(source); i++) {
-        struct cs_view to = {.storage = destination->storage,
-                             .offset = cs_view_element(destination, i),
-                             .dtype = destination->dtype},
-                       from = {
-                           .storage = source->storage, .offset = cs_view_element(source, i), .dtype = source->dtype};
-        unsigned char bytes[8] = {0};
-        CS_TRY(cs_device_read(device, &from, bytes, (size_t)cs_dtype_bits(from.dtype) / 8));
-        uint64_t bits = 0;
-        memcpy(&bits, bytes, sizeof bits); /* little-endian, as the file formats */
-        if (!isnan(cs_dtype_decode(from.dtype, bits))) CS_TRY(cs_device_copy(device, &to, &from));
-    }
-    return CS_OK;
+    struct cs_arena scratch = {0};
+    size_t size = (size_t)cs_view_numel(source) * (size_t)cs_dtype_bits(source->dtype) / 8;
+    unsigned char *bytes = CS_NEW_ARRAY(&scratch, unsigned char, size + 1);
+    enum cs_status status = bytes ? copy_numbers(call->module->rank->device, destination, source, bytes)
+                                  : cs_fail(CS_NO_MEMORY, "out of memory for a patch of %s", call->tensor);
+    cs_arena_release(&scratch);
+    return status;
 }
 
 /* Elements that layerwise takes for loaded: those of the copy, not of what it was narrowed from (L8), and once (L6). */
