@@ -245,10 +245,19 @@ static bool may_refuse(const struct cs_promise *promise, const struct step *step
 }
 
 /* What the release does since post-load makes side tensors anew, elsewhere, and the config keeps temporaries (F9): without
- * those faults graphs go on reading where everything is. */
+ * those faults graphs go on reading where everything is, but after post-load that ran again on what it had made. */
 static uint32_t rebuilt_by(const struct cs_driver_nature *nature) {
     const uint32_t moved = UINT32_C(1) << CS_COUNT_side_moved, graph = UINT32_C(1) << CS_COUNT_graph_differ;
+    if (nature->is_untrusted) return UINT32_C(1) << CS_COUNT_side_extra;
     return UINT32_C(1) << CS_COUNT_side_extra | moved | (nature->channels & moved ? graph : 0);
+}
+
+/* Graphs of a server in order read what is there. Those of one whose load was stopped, or whose parameters an untrusted
+ * load deformed, read temporaries, and the next load puts its results where they were before. */
+static void follow_capture(struct cs_promise *promise) {
+    const uint32_t graph = UINT32_C(1) << CS_COUNT_graph_differ;
+    bool is_in_order = promise->residue == CS_RESIDUE_NONE && !promise->is_deformed;
+    promise->always_excused = is_in_order ? promise->always_excused & ~graph : promise->always_excused | graph;
 }
 
 void cs_promise_step(struct cs_promise *promise, size_t i) {
@@ -259,7 +268,7 @@ void cs_promise_step(struct cs_promise *promise, size_t i) {
     if (promise->is_repaired) natural &= ~rebuilt_by(step.nature);
     promise->may_refuse = may_refuse(promise, &step);
     promise->is_unchanged = must_change_nothing(promise, &step, i);
-    if (step.manner->captures) promise->always_excused &= ~(UINT32_C(1) << CS_COUNT_graph_differ);
+    if (step.manner->captures) follow_capture(promise);
     promise->always_excused |= natural;
     /* copies that a layerwise load left in the quant config (F9) are not written by loaders: the old values stay there */
     bool has_orphans = promise->always_excused >> CS_COUNT_side_extra & 1;

@@ -19,25 +19,36 @@ static enum cs_status read_as_bytes(const struct cs_load_call *call, struct cs_v
     return is_scale && cs_dtype_is_floating(source->dtype) ? cs_view_as(destination, CS_E8M0) : CS_OK;
 }
 
-static enum cs_status copy_element(const struct cs_device *device, const struct cs_view *destination,
-                                   const struct cs_view *source, int64_t i) {
-    const struct cs_view to = {.storage = destination->storage,
-                               .offset = cs_view_element(destination, i),
-                               .dtype = destination->dtype},
-                         from = {.storage = source->storage,
-                                 .offset = cs_view_element(source, i),
-                                 .dtype = source->dtype};
-    return cs_device_copy(device, &to, &from);
+/* n elements of a row, from `first` on. */
+static struct cs_view run_of(const struct cs_view *view, int64_t first, int64_t n) {
+    struct cs_view run = {
+        .storage = view->storage, .offset = cs_view_element(view, first), .dtype = view->dtype, .ndim = 1};
+    run.shape[0] = n;
+    run.stride[0] = view->ndim ? view->stride[view->ndim - 1] : 1;
+    return run;
+}
+
+/* How many numbers follow each other, NaN being none. */
+static int64_t numbers_in(const struct cs_view *source, const unsigned char *bytes, int64_t n) {
+    size_t width = (size_t)cs_dtype_bits(source->dtype) / 8;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, bytes + (size_t)i * width, width); /* little-endian, as the file formats */
+        if (isnan(cs_dtype_decode(source->dtype, bits))) return i;
+    }
+    return n;
 }
 
 static enum cs_status copy_numbers(const struct cs_device *device, const struct cs_view *destination,
                                    const struct cs_view *source, unsigned char *bytes) {
     size_t width = (size_t)cs_dtype_bits(source->dtype) / 8;
-    CS_TRY(cs_device_read(device, source, bytes, (size_t)cs_view_numel(source) * width));
-    for (int64_t i = 0; i < cs_view_numel(source); i++) {
-        uint64_t bits = 0;
-        memcpy(&bits, bytes + (size_t)i * width, width); /* little-endian, as the file formats */
-        if (!isnan(cs_dtype_decode(source->dtype, bits))) CS_TRY(copy_element(device, destination, source, i));
+    int64_t numel = cs_view_numel(source), row = source->ndim ? source->shape[source->ndim - 1] : 1;
+    CS_TRY(cs_device_read(device, source, bytes, (size_t)numel * width));
+    for (int64_t i = 0; i < numel;) {
+        int64_t n = numbers_in(source, bytes + (size_t)i * width, row - i % row);
+        struct cs_view to = run_of(destination, i, n), from = run_of(source, i, n);
+        if (n) CS_TRY(cs_device_copy(device, &to, &from));
+        i += n ? n : 1;
     }
     return CS_OK;
 }
