@@ -154,13 +154,28 @@ static enum cs_status read_options(const json_t *json, struct cs_sizes *sizes) {
     if (json_is_true(json_object_get(json, "bias"))) sizes->options |= CS_WITH_BIAS;
     if (activation && cs_text_matches("*_no_mul", activation)) sizes->options |= CS_NOT_GATED;
     if (cs_golden_string(json, "moe_backend")) sizes->options |= CS_NAMED_BACKEND;
-    if (!all2all) return CS_OK;
+    int dp;
+    CS_TRY(small_integer(json, "dp", 1, &dp));
+    if (!all2all || sizes->ep == 1 || dp == 1) return CS_OK; /* nothing is exchanged then */
     for (size_t i = 0; i < CS_COUNT(all2alls); i++) {
         if (!cs_text_equal(all2alls[i].name, all2all)) continue;
         sizes->all2all = all2alls[i].all2all;
         return CS_OK;
     }
     return cs_fail(CS_UNSUPPORTED, "no such all-to-all back end: %s", all2all);
+}
+
+/* In turn, where experts have groups, none is redundant, and what exchanges tokens knows. Source: vllm
+ * fused_moe/expert_map_manager.py, determine_expert_placement_strategy. */
+static enum cs_status read_placement(const json_t *json, struct cs_layer_config *config) {
+    const char *placement = cs_golden_string(json, "placement");
+    enum cs_all2all all2all = config->sizes.all2all;
+    bool is_known = all2all == CS_ALL2ALL_NONE || all2all == CS_ALL2ALL_DEEPEP_LL || all2all == CS_ALL2ALL_NIXL_EP;
+    int groups;
+    CS_TRY(small_integer(json, "groups", 1, &groups));
+    config->is_round_robin = placement && cs_text_equal(placement, "round_robin") && groups > 1 &&
+                             config->sizes.experts_redundant == 0 && is_known;
+    return CS_OK;
 }
 
 /* Experts are placed linearly, the first ranks get the remainder; or in turn. */
@@ -174,9 +189,7 @@ static enum cs_status place_experts(const json_t *json, struct cs_layer_config *
     int64_t n = sizes->experts_global + redundant, each = n / sizes->ep, rest = n % sizes->ep;
     sizes->experts = each + (config->ep_rank < rest);
     config->first_expert = each * config->ep_rank + (config->ep_rank < rest ? config->ep_rank : rest);
-    const char *placement = cs_golden_string(json, "placement");
-    config->is_round_robin = placement && cs_text_equal(placement, "round_robin");
-    return CS_OK;
+    return read_placement(json, config);
 }
 
 enum cs_status cs_golden_layer_config(const struct cs_golden_case *golden, struct cs_layer_config *config) {

@@ -249,10 +249,10 @@ static enum cs_status compare_trigger(const struct reload *reload, const json_t 
     CS_REQUIRE(json_integer_value(json_array_get(at, 0)) == reload->triggered_at, CS_BAD_VALUE,
                "triggered_at: expected %" PRId64 ", got %" PRId64, (int64_t)json_integer_value(json_array_get(at, 0)),
                reload->triggered_at);
-    size_t i, first = (size_t)reload->triggered_at;
-    CS_REQUIRE(json_array_size(late) == reload->new.n_entries - first - 1, CS_BAD_VALUE,
-               "tensors_after_trigger: expected %zu, got %zu", json_array_size(late),
-               reload->new.n_entries - first - 1);
+    enum { MOST_LISTED = 8 }; /* by the capture */
+    size_t i, first = (size_t)reload->triggered_at, n = reload->new.n_entries - first - 1;
+    CS_REQUIRE(json_array_size(late) == (n < MOST_LISTED ? n : MOST_LISTED), CS_BAD_VALUE,
+               "tensors_after_trigger: expected %zu, got %zu", json_array_size(late), n);
     json_array_foreach(late, i, name)
         CS_REQUIRE(cs_text_equal(json_string_value(name), reload->names[first + 1 + i]), CS_BAD_VALUE,
                    "tensors_after_trigger: got %s", reload->names[first + 1 + i]);
