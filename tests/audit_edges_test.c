@@ -226,6 +226,55 @@ static void what_nobody_implements_fails(void **state) {
     assert_status(CS_FAILED, "toys cannot write e2m1");
 }
 
+/* ---- graphs ---- */
+
+/* The reference, whose memory is counted. */
+static struct {
+    size_t alive, peak;
+} memory;
+
+static enum cs_status allocate(const struct cs_device *device, size_t bytes, void **data) {
+    (void)device;
+    memory.alive += bytes;
+    if (memory.alive > memory.peak) memory.peak = memory.alive;
+    return cs_device_by_name("ref")->allocate(cs_device_by_name("ref"), bytes, data);
+}
+
+static void release(const struct cs_device *device, void *data, size_t bytes) {
+    (void)device;
+    memory.alive -= data ? bytes : 0;
+    cs_device_by_name("ref")->release(cs_device_by_name("ref"), data, bytes);
+}
+
+/* The most memory of a server that is reloaded n times, and captures graphs after each. */
+static size_t peak_of_captures(size_t n) {
+    enum { MOST = 16 };
+    static struct cs_op ops[2 * MOST + 2];
+    struct cs_scenario scenario = gpt_oss_scenario();
+    struct cs_device device = *cs_device_by_name("ref");
+    device.allocate = allocate, device.release = release;
+    ops[0] = (struct cs_op){.kind = CS_OP_COLD_START, .line = 2, .driver = "cold_start", .checkpoint = "A"};
+    for (size_t i = 0; i < n; i++) {
+        ops[2 * i + 1] = (struct cs_op){.kind = CS_OP_RELOAD, .line = 3, .driver = "layerwise", .checkpoint = "A"};
+        ops[2 * i + 2] = (struct cs_op){.kind = CS_OP_CAPTURE, .line = 4};
+    }
+    expected[0] = (struct cs_expected){.is_equal = true};
+    ops[2 * n + 1] = (struct cs_op){.kind = CS_OP_EXPECT, .line = 5, .n_expected = 1, .expected = expected};
+    scenario.n_ops = 2 * n + 2, scenario.ops = ops;
+    memory.peak = memory.alive = 0;
+    const struct cs_audit_options options = {.device = &device, .policy = "record_and_fill", .seed = 1};
+    assert_ok(cs_audit_scenario(&scenario, &options, &arena, &verdict));
+    assert_int_equal(memory.alive, 0);
+    return memory.peak;
+}
+
+/* Each reload moves side tensors; what an old graph read goes back once a new one is captured. */
+static void old_graphs_hold_no_memory(void **state) {
+    (void)state;
+    size_t few = peak_of_captures(3), many = peak_of_captures(12);
+    if (many != few) fail_msg("%zu bytes at most with 3 graphs, %zu with 12", few, many);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_refused_load_that_nothing_judges_at_once_fails, forget),
@@ -237,6 +286,7 @@ int main(void) {
         cmocka_unit_test_teardown(tensors_that_the_reference_lacks_differ, forget),
         cmocka_unit_test_teardown(coordinates_follow_the_shape, forget),
         cmocka_unit_test_teardown(what_nobody_implements_fails, forget),
+        cmocka_unit_test_teardown(old_graphs_hold_no_memory, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -341,6 +341,9 @@ static void copies_that_cannot_be_made_are_refused_where_the_script_asks_for_the
         {"B = cs.patched('A', 'n.0.x', { 0, 3 }, 3)", "copies.lua:7: checkpoint B: its original A has no tensor \"n.0.x\" to change"},
         {"B = cs.patched('A', 'n.0.b', 1, 300)",
          "copies.lua:7: checkpoint B: tensor \"n.0.b\": u8 holds whole numbers from 0 to below 256, not 300"},
+        {"B = cs.patched('A', 'n.0.b', 1, 0.5)", "copies.lua:7: checkpoint B: tensor \"n.0.b\": u8 holds whole numbers, not 0.5"},
+        {"B = cs.patched('A', 'n.0.w', { 0, 1 }, 1e39)",
+         "copies.lua:7: checkpoint B: tensor \"n.0.w\": f32 has no number near 1e+39: choose one that it holds"},
     };
     for (size_t i = 0; i < CS_COUNT(rows); i++) {
         write_copies(rows[i][0]);

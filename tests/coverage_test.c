@@ -254,6 +254,8 @@ static void what_is_no_coverage_file_is_refused(void **state) {
     static const char *const rows[][2] = {
         {"{", "bad.json:1:"},
         {"{\"coverage\": 2}", "version 2, expected 1"},
+        {"{\"coverage\": 1.5}", "\"coverage\", the version, is no whole number, expected 1"},
+        {"{}", "\"coverage\", the version, is missing, expected 1"},
         {"{\"coverage\": 1, \"axes\": []}", "\"axes\" has 0 axes, expected 9"},
     };
     for (size_t i = 0; i < CS_COUNT(rows); i++) {
@@ -271,14 +273,16 @@ static void what_is_no_coverage_file_is_refused(void **state) {
 static void a_damaged_file_is_refused(void **state) {
     (void)state;
     static const char *const rows[][3] = {
-        {"\"runs\":3", "\"runs\":-5", "\"runs\" is no number from 0 to"},
-        {"\"runs\":3", "\"runs\":9223372036854775807", "\"runs\" is no number from 0 to"},
-        {"\"cold_start direct\":5", "\"cold_start direct\":-1", "a count of \"sequences\" is no number"},
-        {"\"cold_start direct\":5", "\"cold_start direct\":\"x\"", "a count of \"sequences\" is no number"},
-        {"\"post_load\":4", "\"post_load\":-4", "probe \"post_load\" is no number"},
+        {"\"runs\":3", "\"runs\":-5", "\"runs\" is -5, expected a number from 0 to"},
+        {"\"runs\":3", "\"runs\":9223372036854775807", "\"runs\" is 9223372036854775807, expected a number from 0 to"},
+        {"\"cold_start direct\":5", "\"cold_start direct\":-1", "a count of \"sequences\" is -1, expected a number from 0 to"},
+        {"\"cold_start direct\":5", "\"cold_start direct\":\"x\"", "a count of \"sequences\" is no whole number"},
+        {"\"post_load\":4", "\"post_load\":-4", "probe \"post_load\" is -4, expected a number from 0 to"},
         {"\"paths\":[[", "\"paths\":{},\"x\":[[", "\"paths\" is no list"},
         {"\"paths\":[[", "\"paths\":[[],[", "path 0: no row of 9 values, two counts and a scenario"},
         {"\"paths\":[[", "\"paths\":[[0,", "path 0: no row of 9 values, two counts and a scenario"},
+        {"\"paths\":[[1,", "\"paths\":[[99,", "path 0, axis 0: 99, expected a number from 0 to below "},
+        {"\"paths\":[[1,", "\"paths\":[[\"x\",", "path 0, axis 0: no whole number, expected one below "},
         {"\"sequences\":{", "\"sequences\":[],\"x\":{", "\"sequences\" is no object"},
         {"\"probes\":{", "\"probes\":\"x\",\"x\":{", "\"probes\" is no object"},
     };

@@ -203,7 +203,7 @@ static void plans_start_a_server_reload_it_and_expect_something(void **state) {
         {expect_first, 4, "an expectation needs a running server"},
         {no_expectation, 1, "no expectation, so nothing could fail"},
         {no_ops, 1, "no expectation, so nothing could fail"},
-        {load_last, 5, "nothing judges this load"},
+        {load_last, 5, "nothing judges the plan after this step"},
     };
     assert_refused(write_gpt_oss, rows, CS_COUNT(rows));
 }

@@ -63,9 +63,16 @@ void cs_graphs_forget(struct cs_graph *graphs) {
     for (; graphs; graphs = graphs->next) graphs->device->forget(graphs->device, graphs->captured);
 }
 
+/* Nobody reads their addresses any more: what was freed meanwhile can go back. */
+static void let_go(const struct cs_graph *graphs) {
+    for (const struct cs_graph *graph = graphs; graph; graph = graph->next)
+        for (size_t i = 0; i < graph->n; i++) graph->entries[i]->view.storage->is_captured = false;
+}
+
 enum cs_status cs_graphs_capture_again(struct cs_session *session, struct cs_arena *arena, struct cs_graph **graphs) {
     struct cs_state now = {.arena = arena};
     CS_TRY(cs_state_capture(session, false, &now));
+    let_go(*graphs);
     cs_graphs_forget(*graphs);
     *graphs = NULL;
     return cs_graphs_capture(session, &now, graphs);

@@ -1,6 +1,7 @@
 /* Bytes of entries in memory, and copies of checkpoints with one element changed. */
 #include "sim/checkpoint/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 static void write_element(unsigned char *bytes, enum cs_dtype dtype, size_t index, uint64_t bits) {
@@ -45,6 +46,20 @@ static enum cs_status index_of(const struct cs_checkpoint_entry *entry, const ch
     return CS_OK;
 }
 
+/* The element that stands for the number. One that the dtype has no room for is refused, and so is a fraction among whole
+ * numbers: nobody means the value that would be there instead. */
+static enum cs_status encode(enum cs_dtype dtype, double number, uint64_t *bits) {
+    CS_TRY(cs_dtype_encode(dtype, number, bits));
+    double held = cs_dtype_decode(dtype, *bits);
+    bool is_held = isfinite(number) ? isfinite(held) : isnan(number) == isnan(held);
+    if (cs_dtype_is_floating(dtype)) {
+        CS_REQUIRE(is_held, CS_BAD_VALUE, "%s has no number near %g: choose one that it holds", cs_dtype_name(dtype), number);
+        return CS_OK;
+    }
+    CS_REQUIRE(held == number, CS_BAD_VALUE, "%s holds whole numbers, not %g", cs_dtype_name(dtype), number);
+    return CS_OK;
+}
+
 static enum cs_status make_change(struct cs_checkpoint *copy, const struct cs_checkpoint *original,
                                   const struct cs_checkpoint_change *change) {
     const struct cs_checkpoint_entry *found = cs_checkpoint_find(original, change->tensor);
@@ -54,7 +69,7 @@ static enum cs_status make_change(struct cs_checkpoint *copy, const struct cs_ch
     uint64_t bits;
     unsigned char *bytes;
     CS_TRY(index_of(found, copy->label, change, &index));
-    enum cs_status status = cs_dtype_encode(found->dtype, change->number, &bits);
+    enum cs_status status = encode(found->dtype, change->number, &bits);
     CS_REQUIRE(status == CS_OK, status, "checkpoint %s: tensor \"%s\": %s", copy->label, change->tensor,
                cs_error_text());
     CS_TRY(cs_checkpoint_bytes(original, found, &copy->arena, &bytes));

@@ -14,7 +14,7 @@
 
 #include "sim/cli/fuzz.h"
 
-enum { AHEAD = 8, FOREVER = INT32_MAX };
+enum { AHEAD = 8, ROUND_MS = 200, FOREVER = INT32_MAX };
 
 struct question {
     uint64_t number;
@@ -267,13 +267,20 @@ static enum cs_status bury(struct cs_workers *pool, struct worker *worker, bool 
     return CS_OK;
 }
 
+/* A wait of ROUND_MS that took seconds: all of us stood still (Ctrl-Z, a machine that slept), and nobody was silent. */
+static void forgive(struct cs_workers *pool, double waited) {
+    for (size_t i = 0; waited > 1 && i < pool->n; i++) pool->workers[i].since += waited;
+}
+
 enum cs_status cs_workers_take(struct cs_workers *pool, struct cs_fuzz_answer *answer) {
     struct pollfd polled[CS_FUZZ_MOST_JOBS];
     for (;;) {
+        double start_of_round = cs_progress_now();
         size_t n = 0;
         for (size_t i = 0; i < pool->n; i++)
             polled[n++] = (struct pollfd){.fd = pool->workers[i].n_waiting ? pool->workers[i].from : -1, .events = POLLIN};
-        poll(polled, (nfds_t)n, 200);
+        poll(polled, (nfds_t)n, ROUND_MS);
+        forgive(pool, cs_progress_now() - start_of_round);
         for (size_t i = 0; i < pool->n; i++) {
             struct worker *worker = &pool->workers[i];
             if (!worker->n_waiting) continue;

@@ -103,9 +103,10 @@ static enum cs_status read_axes(struct reading *reading, const json_t *axes) {
 static const json_int_t most_count = INT64_C(1) << 44;
 
 static enum cs_status read_count(struct reading *reading, const json_t *value, const char *what, int64_t *count) {
-    json_int_t found = json_is_integer(value) ? json_integer_value(value) : -1;
-    WANT(reading, found >= 0 && found <= most_count, "%s is no number from 0 to %" JSON_INTEGER_FORMAT, what,
-         most_count);
+    json_int_t found = json_integer_value(value);
+    WANT(reading, json_is_integer(value), "%s is no whole number", what);
+    WANT(reading, found >= 0 && found <= most_count, "%s is %" JSON_INTEGER_FORMAT ", expected a number from 0 to %" JSON_INTEGER_FORMAT,
+         what, found, most_count);
     *count = found;
     return CS_OK;
 }
@@ -119,8 +120,9 @@ static enum cs_status read_path(struct reading *reading, const json_t *row, size
     for (size_t a = 0; a < CS_N_PATH_AXES; a++) {
         const json_t *value = json_array_get(row, a);
         json_int_t i = json_integer_value(value);
-        WANT(reading, json_is_integer(value) && i >= 0 && (size_t)i < reading->n[a],
-             "path %zu, axis %zu: no such value", index, a);
+        WANT(reading, json_is_integer(value), "path %zu, axis %zu: no whole number, expected one below %zu", index, a, reading->n[a]);
+        WANT(reading, i >= 0 && (size_t)i < reading->n[a], "path %zu, axis %zu: %" JSON_INTEGER_FORMAT ", expected a number from 0 to below %zu",
+             index, a, i, reading->n[a]);
         seen.path.value[a] = reading->value[a][i];
         is_known = is_known && seen.path.value[a] != CS_PATH_ANY;
     }
@@ -135,6 +137,8 @@ static enum cs_status read_path(struct reading *reading, const json_t *row, size
 
 static enum cs_status read_root(struct reading *reading, const json_t *root) {
     const json_t *version = json_object_get(root, "coverage"), *row;
+    WANT(reading, json_is_integer(version), "\"coverage\", the version, is %s, expected %d",
+         version ? "no whole number" : "missing", VERSION);
     WANT(reading, json_integer_value(version) == VERSION, "version %" JSON_INTEGER_FORMAT ", expected %d",
          json_integer_value(version), VERSION);
     CS_TRY(read_axes(reading, json_object_get(root, "axes")));

@@ -265,7 +265,7 @@ static enum cs_status check_plan(const struct cs_scenario *scenario) {
                "%s:%d: run: no expectation, so nothing could fail; add s:expect(cs.equal())", scenario->file,
                scenario->line);
     const struct cs_op *last = &scenario->ops[scenario->n_ops - 1];
-    CS_REQUIRE(last->kind == CS_OP_EXPECT, CS_BAD_SCRIPT, "%s:%d: nothing judges this load: add an s:expect after it",
+    CS_REQUIRE(last->kind == CS_OP_EXPECT, CS_BAD_SCRIPT, "%s:%d: nothing judges the plan after this step: add an s:expect after it",
                scenario->file, last->line);
     return CS_OK;
 }

@@ -138,6 +138,20 @@ class Campaigns:
     def a_hang_is_isolated_and_named(self, folder):
         self.hurt(folder, signal.SIGSTOP, "hang: no answer within 5 s", "--timeout", "5s")
 
+    def a_campaign_that_stood_still_blames_nobody(self, folder):
+        """Ctrl-Z, and on again after more time than a plan may take."""
+        with self.start(*SMALL, "--runs", 30, "--canary", "none", "--timeout", "2s", "-o", folder / "out") as process:
+            wait_until("a child", lambda: children_of(process.pid))
+            time.sleep(0.3)
+            everybody = [process.pid, *children_of(process.pid)]
+            for pid in everybody:
+                os.kill(pid, signal.SIGSTOP)
+            time.sleep(4)
+            for pid in everybody:
+                os.kill(pid, signal.SIGCONT)
+            out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0 and "\n0 unique failures" in out, (out, err)
+
     def a_canary_is_found(self, folder):
         result = self.fuzz(*SMALL, "--runs", 30, "--canary", "no_fill")
         assert result.returncode == 0, result.stdout + result.stderr
