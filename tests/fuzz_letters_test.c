@@ -194,6 +194,118 @@ static void a_plan_of_one_checkpoint_runs_by_itself(void **state) {
     cs_arena_release(&arena);
 }
 
+/* ---- broken plans as files ---- */
+
+struct told {
+    bool is_refused;
+    const char *reason;
+};
+
+/* Files have lines, plans have none; and a file names no checkpoint that it does not send, so that other names are near.
+ */
+static const char *without_place(const char *reason, struct cs_arena *arena) {
+    static const char *const places[] = {"x.lua:", "plan:", "line "};
+    bool has_place = false;
+    for (size_t i = 0; i < CS_COUNT(places); i++) has_place |= strncmp(reason, places[i], strlen(places[i])) == 0;
+    const char *colon = strstr(reason, ": "), *hint = strstr(reason, "; did you mean");
+    if (has_place && colon) return without_place(colon + 2, arena);
+    return cs_arena_format(arena, "%.*s", (int)(hint ? (size_t)(hint - reason) : strlen(reason)), reason);
+}
+
+static struct told told_by(const struct cs_scenario *scenario, struct cs_arena *arena) {
+    const struct cs_audit_options options = {
+        .device = cs_devices[0], .policy = scenario->policies[0], .seed = scenario->seed, .is_quick = true};
+    struct cs_verdict verdict = {0};
+    enum cs_status status = cs_scenario_check(scenario);
+    if (status == CS_OK) status = cs_audit_scenario(scenario, &options, arena, &verdict);
+    if (status != CS_OK) return (struct told){true, without_place(cs_error_text(), arena)};
+    bool is_refused = verdict.status == CS_REFUSED_AS_UPSTREAM || verdict.refused_reason || verdict.is_unsupported;
+    const char *reason = verdict.refused_reason ? verdict.refused_reason : verdict.reason;
+    return (struct told){is_refused, without_place(reason ? reason : "", arena)};
+}
+
+/* The reader refuses some files before there is a scenario. */
+static struct told told_by_file(const struct cs_scenario *scenario, struct cs_arena *arena) {
+    struct cs_scenario read;
+    write_text("x.lua", cs_scenario_lua(scenario, NULL, 0, arena));
+    if (cs_script_load("x.lua", arena, &read) == CS_OK) return told_by(&read, arena);
+    return (struct told){true, without_place(cs_error_text(), arena)};
+}
+
+/* The reader knows the range of its numbers and says it in its own words. */
+static const char *as_the_reader_says(const char *reason) {
+    bool is_rank = cs_text_equal(reason, "tp 0, ep 1: both must be 1 to 64");
+    return is_rank ? "cs.scenario.tp: found 0, expected an integer from 1 to 64" : reason;
+}
+
+/* Whether the file's verdict is the plan's, and that of the judge of plans. */
+static bool breaks_alike(const struct cs_fuzz_plan *plan, cs_defect_set defects, size_t *n_accepted) {
+    struct cs_arena arena = {0};
+    struct cs_scenario scenario;
+    char text[CS_PLAN_TEXT];
+    assert_ok(cs_fuzz_scenario(plan, "fuzz.x", &arena, &scenario));
+    scenario.defects = cs_fuzz_defects(plan, defects);
+    struct told by_plan = told_by(&scenario, &arena), by_file = told_by_file(&scenario, &arena);
+    bool is_same = by_plan.is_refused == by_file.is_refused &&
+                   cs_text_equal(as_the_reader_says(by_plan.reason), by_file.reason);
+    if (!is_same)
+        print_error("%s: found %s \"%s\", expected %s \"%s\"\n", cs_fuzz_plan_text(plan, text),
+                    by_file.is_refused ? "refused" : "accepted", by_file.reason,
+                    by_plan.is_refused ? "refused" : "accepted", by_plan.reason);
+    enum cs_fuzz_outcome judged = outcome_of(cs_fuzz_plan_text(plan, text), defects, NULL);
+    assert_int_equal(judged, by_plan.is_refused ? CS_FUZZ_REFUSED : CS_FUZZ_FAILED);
+    *n_accepted += !by_file.is_refused;
+    cs_arena_release(&arena);
+    return is_same;
+}
+
+/* A failure of a broken plan is saved too: its file must break in the same way, for the same reason. */
+static void a_broken_plan_breaks_as_a_file_in_the_same_way(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        SMALL("unquantized/triton", "per_expert", "released", "usual") "steps=A",
+        SMALL("unquantized/triton", "per_expert", "released", "usual") "steps=A,layerwise:B",
+        PADDED "policy=record_and_fill steps=B,layerwise.delta:E",
+    };
+    bool are_alike = true;
+    size_t n_accepted = 0, n_more = 0;
+    assert_int_equal(enter_new_folder(), 0);
+    for (size_t b = 0; b < cs_n_breakages; b++)
+        for (size_t i = 0; i < CS_COUNT(texts); i++) {
+            struct cs_fuzz_plan plan = plan_of(texts[i]);
+            plan.breakage = (uint8_t)(b + 1);
+            are_alike &= breaks_alike(&plan, 0, &n_accepted);
+            are_alike &= breaks_alike(&plan, CS_DEFECT_BIT(CS_DEFECT_SIZES_UNCHECKED), &n_more);
+        }
+    assert_true(are_alike);
+    assert_int_equal(n_accepted, 0);
+    assert_in_range(n_more, 2, 6); /* both sizes, where the load is unchecked */
+    assert_int_equal(leave_folder(), 0);
+}
+
+/* So must plans that break a rule, as campaigns deal them. */
+static void a_plan_against_a_rule_breaks_as_a_file_in_the_same_way(void **state) {
+    (void)state;
+    const struct cs_stream_options options = {.seed = 1, .t = 1};
+    struct cs_plan_stream *stream;
+    struct cs_fuzz_plan plan;
+    enum cs_part part;
+    const struct cs_rule *breaks;
+    bool are_alike = true;
+    size_t n_accepted = 0, n = 0;
+    assert_int_equal(enter_new_folder(), 0);
+    assert_ok(cs_stream_open(&options, &stream));
+    do {
+        assert_ok(cs_stream_next(stream, &plan, &part, &breaks));
+        if (breaks) are_alike &= breaks_alike(&plan, 0, &n_accepted), n++;
+    } while (part == CS_PART_GUARANTEED || part == CS_PART_ILLEGAL);
+    cs_stream_close(stream);
+    assert_true(are_alike);
+    assert_true(n >= cs_n_rules);
+    assert_int_equal(n_accepted, 0);
+    assert_int_equal(leave_folder(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scales_that_must_agree_are_refused_in_reloads_of_the_release_only),
@@ -204,6 +316,8 @@ int main(void) {
         cmocka_unit_test(marks_of_a_raw_load_wait_behind_a_load_that_counts_nothing),
         cmocka_unit_test(padding_that_is_quantised_again_is_no_leak),
         cmocka_unit_test(a_plan_of_one_checkpoint_runs_by_itself),
+        cmocka_unit_test(a_broken_plan_breaks_as_a_file_in_the_same_way),
+        cmocka_unit_test(a_plan_against_a_rule_breaks_as_a_file_in_the_same_way),
     };
     omp_set_num_threads(1);
     return cmocka_run_group_tests(tests, NULL, NULL);

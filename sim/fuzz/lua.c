@@ -96,30 +96,36 @@ static void say_patched(struct out *out, const struct cs_checkpoint_config *conf
     say(out, " }, %g)", change->number);
 }
 
-static bool is_sent(const struct cs_scenario *scenario, const char *checkpoint) {
-    for (size_t i = 0; i < scenario->n_ops; i++)
-        if (scenario->ops[i].checkpoint && cs_text_equal(scenario->ops[i].checkpoint, checkpoint)) return true;
-    return false;
+static void say_checkpoint(struct out *out, const struct cs_checkpoint_config *config) {
+    if (config->patches)
+        say_patched(out, config);
+    else if (config->perturbs)
+        say(out, "cs.perturbed(\"%s\", %u)", config->perturbs, config->version);
+    else if (config->kind == CS_CHECKPOINT_PATTERN && config->intermediate)
+        say(out, "cs.pattern(%u, %" PRId64 ")", config->version, config->intermediate);
+    else if (config->kind == CS_CHECKPOINT_PATTERN)
+        say(out, "cs.pattern(%u)", config->version);
+    else
+        put(out, config->leaves_out_optional ? "cs.without_optional()" : "cs.synthetic()");
+}
+
+/* Whether the language makes the same of its name alone: "A", and its perturbed copies "B", "C" … */
+static bool is_usual(const struct cs_checkpoint_config *config) {
+    if (config->kind != CS_CHECKPOINT_SYNTHETIC || config->leaves_out_optional || config->patches) return false;
+    if (!config->perturbs) return cs_text_equal(config->name, "A");
+    const char name[] = {(char)('A' + config->version), 0};
+    return cs_text_equal(config->perturbs, "A") && cs_text_equal(config->name, name);
 }
 
 static void say_checkpoints(struct out *out, const struct cs_scenario *scenario) {
-    bool is_usual = true;
-    for (size_t i = 0; i < scenario->n_checkpoints; i++) {
-        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
-        is_usual &= !config->leaves_out_optional && !(config->patches && is_sent(scenario, config->name));
-    }
-    for (size_t i = 0; i < scenario->n_ops; i++) is_usual &= !asks_for_leaks(&scenario->ops[i]);
-    if (is_usual) return;
+    bool are_usual = true;
+    for (size_t i = 0; i < scenario->n_checkpoints; i++) are_usual &= is_usual(&scenario->checkpoints[i]);
+    for (size_t i = 0; i < scenario->n_ops; i++) are_usual &= !asks_for_leaks(&scenario->ops[i]);
+    if (are_usual) return;
     put(out, "  checkpoints = { ");
     for (size_t i = 0; i < scenario->n_checkpoints; i++) {
-        const struct cs_checkpoint_config *config = &scenario->checkpoints[i];
-        say(out, "%s%s = ", i ? ", " : "", config->name);
-        if (config->patches)
-            say_patched(out, config);
-        else if (config->perturbs)
-            say(out, "cs.perturbed(\"%s\", %u)", config->perturbs, config->version);
-        else
-            put(out, config->leaves_out_optional ? "cs.without_optional()" : "cs.synthetic()");
+        say(out, "%s%s = ", i ? ", " : "", scenario->checkpoints[i].name);
+        say_checkpoint(out, &scenario->checkpoints[i]);
     }
     put(out, " },\n");
 }
