@@ -268,6 +268,25 @@ static void what_cannot_be_written_is_known_before(void **state) {
     assert_non_null(strstr(cs_error_text(), "\"/coldstart.txt\": Permission denied"));
 }
 
+static void only_files_are_read(void **state) {
+    FILE *file;
+    assert_int_equal(mkfifo(path_in(*state, "pipe"), 0600), 0); /* nobody writes, so that nobody may wait */
+    assert_int_equal(cs_open_to_read(path_in(*state, "pipe"), &file), CS_BAD_FILE);
+    assert_null(file);
+    assert_non_null(strstr(cs_error_text(), "pipe: found a device or pipe, expected a file"));
+    assert_int_equal(cs_open_to_read("/dev/zero", &file), CS_BAD_FILE);
+    assert_non_null(strstr(cs_error_text(), "/dev/zero: found a device or pipe, expected a file"));
+    assert_int_equal(cs_open_to_read(*state, &file), CS_BAD_FILE);
+    assert_non_null(strstr(cs_error_text(), "Is a directory"));
+    assert_int_equal(cs_open_to_read(path_in(*state, "none"), &file), CS_BAD_FILE);
+    assert_non_null(strstr(cs_error_text(), "No such file or directory"));
+    assert_int_equal(cs_write_text(path_in(*state, "a.txt"), "text"), CS_OK);
+    assert_int_equal(symlink("a.txt", path_in(*state, "link")), 0);
+    assert_int_equal(cs_open_to_read(path_in(*state, "link"), &file), CS_OK);
+    assert_int_equal(fgetc(file), 't');
+    assert_int_equal(fclose(file), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_keeps_its_message),
@@ -287,6 +306,7 @@ int main(void) {
                                         remove_test_folder),
         cmocka_unit_test_setup_teardown(a_link_stays_a_link_and_a_mode_a_mode, make_test_folder, remove_test_folder),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_is_known_before, make_test_folder, remove_test_folder),
+        cmocka_unit_test_setup_teardown(only_files_are_read, make_test_folder, remove_test_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

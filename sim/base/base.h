@@ -138,8 +138,11 @@ struct json_t;
 struct json_t *cs_json_text(const char *text);
 /* `flags` as jansson's json_dumps takes them; a NULL `object` is CS_NO_MEMORY. The caller keeps `object`. */
 enum cs_status cs_write_json(const char *path, const struct json_t *object, size_t flags);
-/* The JSON of a file; no key twice. `root` is the caller's. CS_BAD_FILE: it cannot be read, with the system's reason, or
- * is no JSON, with its line. */
+/* Opens a file on disk; `file` is the caller's to close, NULL after a failure. CS_BAD_FILE: it cannot be read, with the
+ * system's reason, or is a device or a pipe, which might never end. */
+enum cs_status cs_open_to_read(const char *path, FILE **file);
+/* The JSON of a file; no key twice. `root` is the caller's. CS_BAD_FILE: as cs_open_to_read, or it is no JSON, with its
+ * line. */
 enum cs_status cs_read_json(const char *path, struct json_t **root);
 
 /* What `writer` puts into a stream; nothing is written when it fails. */

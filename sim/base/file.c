@@ -135,16 +135,32 @@ static enum cs_status cannot_read(const char *path, int error) {
     return cs_fail(CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(error));
 }
 
-enum cs_status cs_read_json(const char *path, json_t **root) {
+/* A folder opens, and reads as nothing. */
+static enum cs_status check_regular(const char *path, int descriptor) {
     struct stat found;
+    if (fstat(descriptor, &found) != 0) return cannot_read(path, errno);
+    if (S_ISDIR(found.st_mode)) return cannot_read(path, EISDIR);
+    CS_REQUIRE(S_ISREG(found.st_mode), CS_BAD_FILE, "%s: found a device or pipe, expected a file", path);
+    return CS_OK;
+}
+
+enum cs_status cs_open_to_read(const char *path, FILE **file) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for who writes */
+    *file = NULL;
+    if (descriptor < 0) return cannot_read(path, errno);
+    enum cs_status status = check_regular(path, descriptor);
+    if (status == CS_OK && !(*file = fdopen(descriptor, "r"))) status = cannot_read(path, errno);
+    if (status != CS_OK) close(descriptor);
+    return status;
+}
+
+enum cs_status cs_read_json(const char *path, json_t **root) {
     json_error_t error;
+    FILE *in;
     *root = NULL;
-    FILE *in = fopen(path, "r");
-    if (!in) return cannot_read(path, errno);
-    bool is_folder = fstat(fileno(in), &found) == 0 && S_ISDIR(found.st_mode); /* opens, and reads as nothing */
-    if (!is_folder) *root = json_loadf(in, JSON_REJECT_DUPLICATES, &error);
+    CS_TRY(cs_open_to_read(path, &in));
+    *root = json_loadf(in, JSON_REJECT_DUPLICATES, &error);
     fclose(in);
-    if (is_folder) return cannot_read(path, EISDIR);
     CS_REQUIRE(*root, CS_BAD_FILE, "%s:%d: %s", path, error.line, error.text);
     return CS_OK;
 }

@@ -21,6 +21,7 @@ struct running {
     struct cs_campaign *campaign;
     struct pending *pending; /* ROOM of them, by ticket */
     uint64_t first, next;    /* tickets: answered in order before `first`, sent before `next` */
+    bool is_canary_due;      /* the plan that was sent last is sent once more */
     double told;
 };
 
@@ -66,6 +67,12 @@ static enum cs_status take(struct cs_campaign *campaign, const struct pending *p
     return campaign->has_failed_before ? cs_campaign_failed(campaign, &pending->plan, 0, &answer) : CS_OK;
 }
 
+/* Whether a plan has been taken, and its canary has not: a campaign that goes on would not send that one. */
+static bool is_between(const struct running *running) {
+    if (running->first == running->next) return running->is_canary_due;
+    return running->pending[running->first % ROOM].is_canary;
+}
+
 static void show_progress(struct running *running) {
     struct cs_campaign *campaign = running->campaign;
     double now = cs_progress_now(), share = 0;
@@ -74,7 +81,7 @@ static void show_progress(struct running *running) {
         share = (double)campaign->n_done / (double)campaign->progress.n;
     struct cs_progress_at at = {.n_done = campaign->n_done, .share = share > 1 ? 1 : share};
     cs_progress_show(&campaign->progress, &at, now);
-    if (!campaign->output || now - running->told < 2) return;
+    if (!campaign->output || now - running->told < 2 || is_between(running)) return;
     running->told = now;
     cs_store_state(campaign); /* a state that cannot be written is said at the end */
 }
@@ -113,8 +120,9 @@ static enum cs_status finish(struct running *running) {
     return CS_OK;
 }
 
+/* Not before all is passed that an earlier run of the campaign has done. */
 static bool is_over(const struct cs_campaign *campaign, uint64_t number, enum cs_part part) {
-    if (part != CS_PART_RANDOM) return false;
+    if (part != CS_PART_RANDOM || campaign->n_sent < campaign->n_resumed) return false;
     uint64_t n_random = number - cs_stream_n_fixed(campaign->stream);
     bool is_late = campaign->most_seconds > 0 && seconds_of(campaign) >= campaign->most_seconds;
     return n_random >= campaign->most_random || is_late;
@@ -145,13 +153,17 @@ static enum cs_status send_all(struct running *running) {
         CS_TRY(cs_stream_next(campaign->stream, &plan, &part, &breaks));
         if (is_over(campaign, number, part)) return send_canaries(running);
         if (number % campaign->shard.n != campaign->shard.index) continue;
-        if (campaign->n_sent++ < campaign->n_resumed) {
+        bool is_illegal = breaks || plan.breakage, is_resumed = campaign->n_sent++ < campaign->n_resumed;
+        bool is_canary_due = campaign->canary && campaign->n_sent % CANARY_SHARE == 0 && !is_illegal;
+        if (is_resumed) {
             note_paths(campaign, &plan);
+            campaign->n_canary_runs += is_canary_due;
             continue;
         }
+        running->is_canary_due = is_canary_due;
         CS_TRY(send(running, number, &plan, part, false));
-        bool is_canary_due = campaign->canary && campaign->n_sent % CANARY_SHARE == 0 && part != CS_PART_ILLEGAL;
         if (is_canary_due) CS_TRY(send(running, number, &plan, part, true));
+        running->is_canary_due = false;
     }
 }
 

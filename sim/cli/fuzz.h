@@ -95,7 +95,7 @@ struct cs_campaign {
     uint64_t n_sent, n_done, n_skipped; /* plans of this shard; skipped: an earlier run of the campaign had done them */
     uint64_t n_resumed;                 /* of the stream, done before */
     int64_t n_of_part[CS_N_PARTS], n_refused, n_corpus, n_canary_runs, first_canary;
-    double seconds_before, canary_seconds;
+    double seconds_before, canary_seconds; /* the latter negative: an earlier run of the campaign found it */
     bool is_finished;       /* all plans were sent and answered, or the time is used up */
     bool has_failed_before; /* the plan whose answer was taken last, canaries not counted */
     size_t n_failures, capacity;

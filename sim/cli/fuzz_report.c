@@ -33,9 +33,12 @@ void cs_campaign_print_failure(const struct cs_campaign *campaign, const struct 
 static void print_canary(const struct cs_campaign *campaign) {
     if (!campaign->canary) return;
     const char *name = campaign->canary_name;
-    if (campaign->first_canary >= 0)
-        fprintf(campaign->text, "canary %s: found by its plan %" PRId64 " of %" PRId64 ", after %.1f s\n", name,
-                campaign->first_canary, campaign->n_canary_runs, campaign->canary_seconds);
+    int64_t first = campaign->first_canary, n = campaign->n_canary_runs > first ? campaign->n_canary_runs : first;
+    if (first >= 0 && campaign->canary_seconds < 0)
+        fprintf(campaign->text, "canary %s: found by its plan %" PRId64 " of %" PRId64 ", in an earlier run\n", name, first, n);
+    else if (first >= 0)
+        fprintf(campaign->text, "canary %s: found by its plan %" PRId64 " of %" PRId64 ", after %.1f s\n", name, first, n,
+                campaign->canary_seconds);
     else
         fprintf(campaign->text, "canary %s: NOT found in %" PRId64 " plans: the silence of this campaign means nothing\n", name,
                 campaign->n_canary_runs);

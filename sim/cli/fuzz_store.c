@@ -1,5 +1,4 @@
 /* The output folder of a campaign: campaign.json, which says how far it is, and a scenario for each failure. */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +34,9 @@ enum cs_status cs_store_failure(struct cs_campaign *campaign, struct cs_fuzz_fai
 static enum cs_status read_plan(const char *path, struct cs_fuzz_plan *plan, bool *has_plan) {
     static const char mark[] = "-- plan: ";
     char line[CS_PLAN_TEXT + 64];
-    FILE *file = fopen(path, "r");
-    CS_REQUIRE(file, CS_BAD_FILE, "cannot read \"%s\": %s", path, strerror(errno));
+    FILE *file;
     *has_plan = false;
+    CS_TRY(cs_open_to_read(path, &file));
     while (!*has_plan && fgets(line, sizeof line, file)) *has_plan = strncmp(line, mark, strlen(mark)) == 0;
     fclose(file);
     if (!*has_plan) return CS_OK;
@@ -78,13 +77,19 @@ static const char *text_of(const json_t *object, const char *key) {
 
 /* A state of another campaign must not be mixed with this one. */
 static enum cs_status check_same(const struct cs_campaign *campaign, const json_t *state) {
-    const char *seed = text_of(state, "seed"), *made_by = text_of(state, "options");
+    const char *seed = text_of(state, "seed"), *made_by = text_of(state, "options"), *none = "none",
+               *had = text_of(state, "canary") ? text_of(state, "canary") : none,
+               *has = campaign->canary_name ? campaign->canary_name : none;
     bool is_same = cs_text_equal(seed, campaign->seed_text) && cs_text_equal(made_by, campaign->options_text) &&
                    json_integer_value(json_object_get(state, "shard_index")) == (json_int_t)campaign->shard.index &&
                    json_integer_value(json_object_get(state, "shard_count")) == (json_int_t)campaign->shard.n;
     CS_REQUIRE(is_same, CS_BAD_USAGE,
                "--output-dir %s: holds another campaign (seed %s, %s): name another folder, or remove campaign.json",
                campaign->output, seed, made_by);
+    CS_REQUIRE(cs_text_equal(had, has), CS_BAD_USAGE,
+               "--output-dir %s: holds a campaign with --canary %s, found --canary %s: give the same canary, name another "
+               "folder, or remove campaign.json",
+               campaign->output, had, has);
     return CS_OK;
 }
 
@@ -99,6 +104,19 @@ static enum cs_status check_done(const struct cs_campaign *campaign) {
                "%s/campaign.json: plans: found %" PRIu64 ", %" PRIu64 " of them random, expected %" PRIu64
                " of them random: damaged, or of another release: name another folder, or remove it",
                campaign->output, campaign->n_done, n_random, campaign->n_done - n_wanted);
+    return CS_OK;
+}
+
+/* Plans at random that were done are not undone. */
+static enum cs_status check_runs(const struct cs_campaign *campaign) {
+    const struct cs_fuzz_shard *shard = &campaign->shard;
+    if (!campaign->n_of_part[CS_PART_RANDOM]) return CS_OK;
+    uint64_t last = shard->index + (campaign->n_done - 1) * shard->n, /* of the stream */
+             n_runs = last + 1 - cs_stream_n_fixed(campaign->stream);
+    CS_REQUIRE(n_runs <= campaign->most_random, CS_BAD_USAGE,
+               "--runs: found %" PRIu64 ", expected %" PRIu64 " or more: %s holds a campaign that has done so many: give "
+               "--runs %" PRIu64 " or more, or name another folder",
+               campaign->most_random, n_runs, campaign->output, n_runs);
     return CS_OK;
 }
 
@@ -150,6 +168,9 @@ static enum cs_status restore(struct cs_campaign *campaign, const json_t *state)
         campaign->n_of_part[part] = json_integer_value(
             json_object_get(json_object_get(state, "parts"), cs_part_name((enum cs_part)part)));
     CS_TRY(check_done(campaign));
+    CS_TRY(check_runs(campaign));
+    campaign->first_canary = json_integer_value(json_object_get(state, "canary_found_at"));
+    campaign->canary_seconds = -1;
     const json_t *failure;
     size_t i;
     json_array_foreach(json_object_get(state, "failures"), i, failure) CS_TRY(restore_failure(campaign, failure));

@@ -112,6 +112,74 @@ class Campaigns:
         both = [{key: value for key, value in report.items() if "second" not in key} for report in both]
         assert both[0] == both[1], both
 
+    def _finished(self, folder, *arguments):
+        """What the finished campaign says of itself, seconds aside: its state, and its lines about the canary and plans."""
+        result = self.fuzz(*arguments, "-o", folder)
+        assert result.returncode == 0, result
+        state = json.loads((folder / "campaign.json").read_text())
+        lines = [line.split(", in an earlier")[0].split(", after")[0] for line in result.stdout.splitlines()
+                 if line.startswith(("canary", "plans:"))]
+        return {key: value for key, value in state.items() if "second" not in key}, lines
+
+    def a_finished_campaign_that_is_asked_again_says_the_same(self, folder):
+        late = ["--canary", "side_tensors_rebuilt"]  # its first plans do not find it
+        for number, limits in enumerate((["--runs", 60, *late], ["--time", "2s"], ["--runs", 60, "--shard", "1/2"])):
+            arguments = [*SMALL, *limits, "--jobs", 1]
+            first = self._finished(folder / str(number), *arguments)
+            assert first[0]["canary_found_at"] > 1 and first[0]["finished"], first
+            assert self._finished(folder / str(number), *arguments) == first, limits
+        more, lines = self._finished(folder / "0", *SMALL, "--runs", 90, *late)
+        assert more["parts"]["random"] == 90 and len(lines) == 2, (more, lines)
+
+    def a_campaign_goes_on_with_its_own_canary_and_no_fewer_plans(self, folder):
+        out = folder / "out"
+        state = out / "campaign.json"
+        n_fixed = len(self.fuzz(*SMALL, "--runs", 0, "--plans").stdout.splitlines())
+        for shard in ([], ["--shard", "1/3"]):
+            arguments = [*SMALL, *shard, "-o", out]
+            assert self.fuzz(*arguments, "--runs", 12).returncode == 0
+            whole = json.loads(state.read_text())
+            assert whole["parts"]["random"] == (4 if shard else 12), whole
+            least = 1 + max(number for number in range(12) if not shard or (n_fixed + number) % 3 == 1)
+            for limit, status in ((0, 2), (least - 1, 2), (least, 0)):
+                result = self.fuzz(*arguments, "--runs", limit)
+                assert result.returncode == status, (limit, result)
+                says = f"--runs: found {limit}, expected {least} or more: {out} holds a campaign that has done so many"
+                assert (says in result.stderr) == (status == 2), (says, result.stderr)
+            for canary in ("none", "copy_back_skipped"):
+                result = self.fuzz(*arguments, "--runs", 12, "--canary", canary)
+                assert result.returncode == 2, result
+                assert f"holds a campaign with --canary no_fill, found --canary {canary}: " in result.stderr, result
+            again = json.loads(state.read_text())
+            assert {k: v for k, v in again.items() if "second" not in k} == {
+                k: v for k, v in whole.items() if "second" not in k}, (whole, again)
+            state.unlink()
+
+    def a_canary_is_not_sent_with_plans_that_must_be_refused(self, folder):
+        """Nobody finds this one, so that the campaign says how many canaries it has sent."""
+        arguments = [*SMALL, "--seed", 2]  # one of the first canaries at random would come with a broken plan
+        plans = self.fuzz(*arguments, "--runs", 64, "--plans").stdout.splitlines()
+        due = [plan for number, plan in enumerate(plans, 1) if number % 16 == 0 and plan.startswith("random")]
+        n_more = []
+        for runs in (0, 64):
+            result = self.fuzz(*arguments, "--runs", runs, "--canary", "warning_lost")
+            n_more.append(int(result.stdout.split("NOT found in ")[1].split()[0]))
+        n_legal = sum(" breaks=" not in plan for plan in due)  # some of these are against a rule
+        assert n_more[1] - n_more[0] <= n_legal < len(due), (n_more, n_legal, len(due))
+
+    def pipes_are_no_files(self, folder):
+        pipe, out = folder / "pipe.lua", folder / "out"
+        out.mkdir()
+        for path in (pipe, out / "campaign.json"):
+            os.mkfifo(path)
+        runs = {pipe: self.fuzz(*SMALL, "--runs", 0, pipe), out / "campaign.json": self.fuzz(*SMALL, "--runs", 0, "-o", out)}
+        results = [*runs.items(), (pipe, self.merge(pipe)), (out / "campaign.json", self.merge(out))]
+        results.append((pipe, subprocess.run([self.program, "coverage", str(pipe)], capture_output=True, encoding="utf-8",
+                                             timeout=PATIENCE)))
+        for path, result in results:
+            assert result.returncode == 2, result
+            assert f"{path}: found a device or pipe, expected a file" in result.stderr, result
+
     def _hurt_once(self, folder, number, *arguments):
         # no canary, whose own processes are soon gone; and plans for seconds, wherever this runs
         with self.start(*SMALL, "--runs", 400, "--jobs", 2, "--canary", "none", "-o", folder, *arguments) as process:
