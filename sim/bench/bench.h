@@ -50,6 +50,8 @@ struct cs_bench_ordering {
     double peer, times; /* of vLLM's own reload code as published, 0: never measured; times as many are the goal */
     double goal;        /* where there is no peer */
 };
+/* The i-th of the rows that the filter keeps (NULL: all), before it is measured: its rate is 0. False: there is none. */
+bool cs_bench_ordering_row(const char *filter, size_t i, struct cs_bench_ordering *row);
 typedef void cs_bench_show_orderings(void *context, const struct cs_bench_ordering *result);
 enum cs_status cs_bench_orderings(const struct cs_device *device, const char *filter, cs_bench_show_orderings *show,
                                   void *context);

@@ -121,14 +121,26 @@ static enum cs_status measure_row(const struct row *row, const struct cs_device 
     return status;
 }
 
+static const struct row *kept_row(const char *filter, size_t i) {
+    for (size_t at = 0; at < CS_COUNT(rows); at++) {
+        bool is_kept = !filter || strstr(rows[at].what, filter);
+        if (is_kept && i-- == 0) return &rows[at];
+    }
+    return NULL;
+}
+
+bool cs_bench_ordering_row(const char *filter, size_t i, struct cs_bench_ordering *row) {
+    const struct row *kept = kept_row(filter, i);
+    if (kept) *row = (struct cs_bench_ordering){kept->what, 0, kept->peer, kept->times, kept->goal};
+    return kept != NULL;
+}
+
 enum cs_status cs_bench_orderings(const struct cs_device *device, const char *filter, cs_bench_show_orderings *show,
                                   void *context) {
     enum { SECONDS = 2 };
-    for (size_t i = 0; i < CS_COUNT(rows); i++) {
-        if (filter && !strstr(rows[i].what, filter)) continue;
-        double rate = 0;
-        CS_TRY(measure_row(&rows[i], device, SECONDS, &rate));
-        const struct cs_bench_ordering result = {rows[i].what, rate, rows[i].peer, rows[i].times, rows[i].goal};
+    struct cs_bench_ordering result;
+    for (size_t i = 0; cs_bench_ordering_row(filter, i, &result); i++) {
+        CS_TRY(measure_row(kept_row(filter, i), device, SECONDS, &result.rate));
         show(context, &result);
     }
     return CS_OK;

@@ -13,8 +13,8 @@
 const struct cs_option cs_bench_cli_options[] = {
     {.name = "device", .value = "NAME", .text = "device that does the byte work (default: ref)"},
     {.name = "filter", .letter = 'k', .value = "SUBSTRING", .text = "only rows whose name contains it"},
-    {.name = "size", .value = "BYTES", .text = "of each of two buffers, such as 1GiB (default: 256MiB)"},
-    {.name = "threads", .value = "N", .text = "threads of the device and of the yardsticks (default: all)"},
+    {.name = "size", .value = "BYTES", .text = "of each of two buffers, such as 1GiB (default: 256MiB); not of bench fuzz"},
+    {.name = "threads", .value = "N", .text = "threads of the device and of the yardsticks (default: all); not of bench fuzz, which has one"},
     {.name = "json", .value = "FILE", .text = "write the rows as JSON too; \"-\": to stdout, and the table to stderr", .use = CS_SHOWN},
     {.name = "peer", .value = "COMMAND", .text = "of bench fuzz: runs it with --json FILE, as tests/peer/reload_peer.py takes it, and compares with what it measured"},
     {.name = "check", .text = "exit status 1 when a goal is missed"},
@@ -33,8 +33,7 @@ struct run {
     json_t *rows;
     size_t n_slow;
     bool is_of_fuzz; /* orderings a second instead */
-    size_t n_shown;
-    json_t *peers; /* what the peer measured; NULL: it was not asked */
+    json_t *peers;   /* what the peer measured; NULL: it was not asked */
     bool had_no_memory;
 };
 
@@ -70,6 +69,16 @@ static enum cs_status set_threads(const char *text) {
     return CS_OK;
 }
 
+/* Orderings have sizes of their own, and are of one thread. */
+static enum cs_status refuse_idle(const struct run *run) {
+    static const char *const idle[] = {"size", "threads"};
+    for (size_t i = 0; run->is_of_fuzz && i < CS_COUNT(idle); i++)
+        CS_REQUIRE(!cs_options_value(&run->given, idle[i]), CS_BAD_USAGE,
+                   "--%s does nothing in bench fuzz, whose models have their sizes and run on one thread: leave it out",
+                   idle[i]);
+    return CS_OK;
+}
+
 static enum cs_status read_settings(struct run *run, int argc, char **argv, struct cs_arena *arena) {
     CS_TRY(cs_options_parse(&run->given, cs_bench_cli_options, argc, argv, arena));
     run->is_of_fuzz = run->given.n_words == 1 && cs_text_equal(run->given.words[0], "fuzz");
@@ -77,6 +86,7 @@ static enum cs_status read_settings(struct run *run, int argc, char **argv, stru
                "bench takes options only, or the word fuzz, found \"%s\"", run->given.words[0]);
     CS_REQUIRE(run->is_of_fuzz || !cs_options_value(&run->given, "peer"), CS_BAD_USAGE,
                "--peer is of bench fuzz: only orderings have a peer that is a command");
+    CS_TRY(refuse_idle(run));
     const char *device = cs_options_value(&run->given, "device");
     run->json = cs_options_value(&run->given, "json");
     run->text = run->json && cs_text_equal(run->json, "-") ? stderr : stdout;
@@ -130,10 +140,19 @@ static void show(void *context, const struct cs_bench_result *result) {
     if (run->json && json_array_append_new(run->rows, json_of(result)) != 0) run->had_no_memory = true;
 }
 
+/* Orderings have no buffers, and are not repeated a set number of times. */
+static json_t *report_of(const struct run *run) {
+    const char *device = run->options.device->name;
+    if (run->is_of_fuzz)
+        return json_pack("{s:i, s:s, s:i, s:O}", "schema", 1, "device", device, "threads", omp_get_max_threads(),
+                         "rows", run->rows);
+    return json_pack("{s:i, s:s, s:I, s:i, s:i, s:O}", "schema", 1, "device", device, "size",
+                     (json_int_t)run->options.bytes, "threads", omp_get_max_threads(), "repeats", CS_BENCH_REPEATS,
+                     "rows", run->rows);
+}
+
 static enum cs_status write_json(const struct run *run) {
-    json_t *report = json_pack("{s:i, s:s, s:I, s:i, s:i, s:O}", "schema", 1, "device", run->options.device->name,
-                               "size", (json_int_t)run->options.bytes, "threads", omp_get_max_threads(), "repeats",
-                               CS_BENCH_REPEATS, "rows", run->rows);
+    json_t *report = report_of(run);
     enum cs_status status = cs_write_json(run->json, run->had_no_memory ? NULL : report, JSON_INDENT(2));
     json_decref(report);
     return status;
@@ -172,40 +191,56 @@ static void show_ordering(void *context, const struct cs_bench_ordering *result)
     char text[64] = "-", goal_text[24] = "-";
     double peer = peer_of(run, result), goal = goal_of(run, result);
     if (peer > 0)
-        snprintf(text, sizeof text, "%.1f %s, %.0f times", peer, run->peers ? "measured" : "published", result->rate / peer);
+        snprintf(text, sizeof text, "%.1f %s, %.0f times", peer, run->peers ? "measured" : "published",
+                 result->rate / peer);
     if (goal > 0) snprintf(goal_text, sizeof goal_text, "%.0f", goal);
     fprintf(run->text, "%-40s  %10.0f  %-26s  %6s  %s\n", result->what, result->rate, text, goal_text,
             result->rate < goal ? "slow" : "ok");
     fflush(run->text);
-    run->n_shown++;
     run->n_slow += result->rate < goal;
     if (run->json && json_array_append_new(run->rows, json_of_ordering(run, result)) != 0) run->had_no_memory = true;
 }
 
+/* Rows whose goal is a multiple of the peer's speed need that speed; others may lack it. */
+static enum cs_status ask_peer(struct run *run, const char *command) {
+    struct cs_bench_ordering row;
+    CS_TRY(cs_bench_peer_run(command, CS_BENCH_PEER_SECONDS, &run->peers));
+    for (size_t i = 0; cs_bench_ordering_row(run->options.filter, i, &row); i++)
+        if (row.times > 0) CS_TRY(cs_bench_peer_require(command, run->peers, row.what));
+    return CS_OK;
+}
+
 static enum cs_status measure_orderings(struct run *run) {
     const char *peer = cs_options_value(&run->given, "peer");
-    if (peer) CS_TRY(cs_bench_peer_run(peer, &run->peers));
+    if (peer) CS_TRY(ask_peer(run, peer));
     if (run->json) run->rows = json_array();
     omp_set_num_threads(1);
-    fprintf(run->text, "orderings a second, one thread, device %s: build, load A, post-load, reload B, compare with a kept state\n",
-            run->options.device->name);
-    fprintf(run->text, peer ? "peer: measured in this run, before: %s\n\n"
-                            : "peer: published figures, of another machine%s; --peer 'PYTHON tests/peer/reload_peer.py' measures it on this one\n\n",
+    fprintf(
+        run->text,
+        "orderings a second, one thread, device %s: build, load A, post-load, reload B, compare with a kept state\n",
+        run->options.device->name);
+    fprintf(run->text,
+            peer ? "peer: measured in this run, before: %s\n\n"
+                 : "peer: published figures, of another machine%s; --peer 'PYTHON tests/peer/reload_peer.py' measures "
+                   "it on this one\n\n",
             peer ? peer : "");
     fprintf(run->text, "%-40s  %10s  %-26s  %6s\n", "model", "a second", "peer", "goal");
     CS_TRY(cs_bench_orderings(run->options.device, run->options.filter, show_ordering, run));
     return run->json ? write_json(run) : CS_OK;
 }
 
+static bool has_rows(const struct run *run) {
+    struct cs_bench_ordering row;
+    return run->is_of_fuzz ? cs_bench_ordering_row(run->options.filter, 0, &row) : cs_bench_count(&run->options) > 0;
+}
+
 static int run_all(struct run *run, int argc, char **argv, struct cs_arena *arena) {
     enum cs_status status = read_settings(run, argc, argv, arena);
-    if (status == CS_OK && run->is_of_fuzz) status = measure_orderings(run);
-    bool has_none = run->is_of_fuzz ? run->n_shown == 0 : cs_bench_count(&run->options) == 0;
-    if (status == CS_OK && has_none) {
+    if (status == CS_OK && !has_rows(run)) {
         fprintf(stderr, "coldstart: nothing ran: no row's name contains \"%s\"\n", run->options.filter);
         return CS_EXIT_NOTHING;
     }
-    if (status == CS_OK && !run->is_of_fuzz) status = measure(run);
+    if (status == CS_OK) status = run->is_of_fuzz ? measure_orderings(run) : measure(run);
     if (status != CS_OK) return cs_cli_fail(status);
     bool is_checking = cs_options_value(&run->given, "check") != NULL;
     return is_checking && run->n_slow > 0 ? CS_EXIT_FAILED : CS_EXIT_PASSED;
