@@ -36,6 +36,7 @@ struct cs_workers {
     size_t n;
     struct cs_judge_options options;
     double timeout;
+    double looked; /* when answers were last waited for */
     struct worker *workers;
 };
 
@@ -55,14 +56,15 @@ static bool write_all(int pipe, const void *bytes, size_t size) {
     return true;
 }
 
-/* Waits until the pipe has bytes, or was closed on the other side; false after `seconds` without either. */
+/* Waits until the pipe has bytes, or was closed on the other side; false after `seconds` without either. A round counts as a
+ * second at most, however long we stood still in it. */
 static bool has_word(int pipe, double seconds) {
     struct pollfd polled = {.fd = pipe, .events = POLLIN};
-    double end = cs_progress_now() + seconds, left = seconds;
     do {
-        if (poll(&polled, 1, left < 1 ? (int)(left * 1000) : 1000) > 0) return true;
-        left = end - cs_progress_now();
-    } while (left > 0);
+        double round = seconds < 1 ? seconds : 1;
+        if (poll(&polled, 1, (int)(round * 1000)) > 0) return true;
+        seconds -= round;
+    } while (seconds > 0);
     return false;
 }
 
@@ -267,20 +269,25 @@ static enum cs_status bury(struct cs_workers *pool, struct worker *worker, bool 
     return CS_OK;
 }
 
-/* A wait of ROUND_MS that took seconds: all of us stood still (Ctrl-Z, a machine that slept), and nobody was silent. */
-static void forgive(struct cs_workers *pool, double waited) {
-    for (size_t i = 0; waited > 1 && i < pool->n; i++) pool->workers[i].since += waited;
+/* Seconds between two looks: all of us stood still (Ctrl-Z, a machine that slept), or others were asked meanwhile. Nobody was
+ * silent for that time. */
+static void look_again(struct cs_workers *pool) {
+    double now = cs_progress_now();
+    for (size_t i = 0; now - pool->looked > 1 && i < pool->n; i++) {
+        struct worker *worker = &pool->workers[i];
+        worker->since += now - (worker->since > pool->looked ? worker->since : pool->looked);
+    }
+    pool->looked = now;
 }
 
 enum cs_status cs_workers_take(struct cs_workers *pool, struct cs_fuzz_answer *answer) {
     struct pollfd polled[CS_FUZZ_MOST_JOBS];
     for (;;) {
-        double start_of_round = cs_progress_now();
         size_t n = 0;
         for (size_t i = 0; i < pool->n; i++)
             polled[n++] = (struct pollfd){.fd = pool->workers[i].n_waiting ? pool->workers[i].from : -1, .events = POLLIN};
         poll(polled, (nfds_t)n, ROUND_MS);
-        forgive(pool, cs_progress_now() - start_of_round);
+        look_again(pool);
         for (size_t i = 0; i < pool->n; i++) {
             struct worker *worker = &pool->workers[i];
             if (!worker->n_waiting) continue;
