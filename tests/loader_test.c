@@ -221,6 +221,96 @@ static void expert_parallel_ranks_own_whole_experts(void **state) {
         }
 }
 
+/* ---- experts by quotient, as released (found: F26) ---- */
+
+static void open_quotient(struct layer *layer, const char *method, const char *loader, int rank, int64_t experts) {
+    layer_open(layer, method, loader, &(struct size){.tp = 1, .ep = 2, .ep_rank = rank, .experts = experts, .full = 64, .hidden_u = 64});
+    layer->bare.rank.defects = CS_DEFECT_BIT(CS_DEFECT_EXPERTS_BY_QUOTIENT);
+}
+
+/* 5 over 2: each is handed two, from 2 * rank on. Rank 0 has three and refuses; rank 1 has 3 and 4, and takes 2 and 3 for them. */
+static void the_released_combined_loader_hands_out_quotients(void **state) {
+    (void)state;
+    struct layer layer;
+    open_quotient(&layer, "gpt_oss_mxfp4", "gpt_oss_combined", 0, 5);
+    assert_int_equal(load_one(&layer, combined[0], -1, -1), CS_BAD_SHAPE);
+    assert_says(cs_error_text(), "hands every rank 2 of 5 experts, but rank 0 of 2 has 3");
+    bare_close(&layer.bare);
+    open_quotient(&layer, "gpt_oss_mxfp4", "gpt_oss_combined", 1, 5);
+    layer.bare.spec.first_expert = 2; /* what `check` expects to find */
+    check_gpt_oss(&layer, combined, 0, 2);
+    bare_close(&layer.bare);
+}
+
+/* 3 over 2: one each, which rank 0 copies to both of its experts, and a layerwise load refuses to count. */
+static void one_expert_is_copied_to_all(void **state) {
+    (void)state;
+    struct layer layer;
+    open_quotient(&layer, "gpt_oss_mxfp4", "gpt_oss_combined", 0, 3);
+    assert_ok(load_one(&layer, combined[2], -1, -1));
+    const unsigned char *bias = bytes_of(&bare_param(&layer.bare, 0, "w13_bias")->view);
+    for (int64_t b = 0; b < 2 * 128 * 2; b++) assert_int_equal(bias[b], source_byte(combined[2], 0, b % (128 * 2)));
+    assert_ok(cs_module_create(&layer.bare.rank, &layer.bare.rank.modules[0], &layer.spec, true));
+    assert_int_equal(load_one(&layer, combined[2], -1, -1), CS_BAD_VALUE);
+    assert_says(cs_error_text(), "one expert is copied to 2");
+    bare_close(&layer.bare);
+    open_quotient(&layer, "unquantized", "gpt_oss_bf16_combined", 0, 3); /* copies whole tensors, which nobody counts */
+    assert_ok(load_one(&layer, "down_proj", -1, -1));
+    assert_memory_equal(bytes_of(&bare_param(&layer.bare, 0, "w2_weight")->view), bytes_of(&bare_param(&layer.bare, 0, "w2_weight")->view) + 64 * 64 * 2, 64 * 64 * 2);
+    bare_close(&layer.bare);
+}
+
+/* Expert by expert, Quark slices the rows of a matrix as if they were experts, then looks for slots that no rank has. */
+static void quark_gpt_oss_refuses_expert_parallelism(void **state) {
+    (void)state;
+    const struct {
+        const char *method, *loader, *tensor;
+        enum cs_status status;
+    } rows[] = {
+        {"quark_mx", "gpt_oss_quark_mx", "{expert}.gate_up_proj.weight", CS_BAD_INDEX},
+        {"quark_fp8_gpt_oss", "gpt_oss_quark_fp8", "{expert}.gate_up_proj.weight", CS_BAD_SHAPE},
+    };
+    for (size_t i = 0; i < CS_COUNT(rows); i++) {
+        struct layer layer;
+        struct cs_sizes *sizes = &layer.bare.spec.sizes;
+        open_quotient(&layer, "unquantized", rows[i].loader, 0, 4);
+        sizes->bits = 4;
+        assert_int_equal(load_one(&layer, rows[i].tensor, 0, 0), rows[i].status);
+        assert_says(cs_error_text(), "2 rows are taken for experts");
+        bare_close(&layer.bare);
+    }
+}
+
+/* In turn over two ranks: 1 and 3 are rank 1's. */
+static void combined_experts_in_turn(void **state) {
+    (void)state;
+    struct layer layer;
+    open_quotient(&layer, "gpt_oss_mxfp4", "gpt_oss_combined", 1, 4);
+    layer.bare.rank.defects = 0;
+    layer.bare.spec.is_round_robin = true;
+    assert_ok(load_one(&layer, combined[5], -1, -1));
+    const unsigned char *bias = bytes_of(&bare_param(&layer.bare, 0, "w2_bias")->view);
+    for (int64_t b = 0; b < 2 * 64 * 2; b++) assert_int_equal(bias[b], source_byte(combined[5], b < 64 * 2 ? 1 : 3, b % (64 * 2)));
+    layer.bare.spec.sizes.experts_redundant = 2;
+    assert_int_equal(load_one(&layer, combined[5], -1, -1), CS_BAD_SHAPE);
+    assert_says(cs_error_text(), "redundant experts are outside");
+    bare_close(&layer.bare);
+}
+
+/* 80 = 2 blocks and a half: what the file has of the last is not there, and the columns stay. 112 = 3 blocks and a half:
+ * down_proj's blocks cannot be viewed as rows of 56 bytes. */
+static void sizes_of_no_whole_blocks(void **state) {
+    (void)state;
+    struct layer layer;
+    layer_open(&layer, "gpt_oss_mxfp4", "gpt_oss_combined", &(struct size){.tp = 1, .ep = 1, .experts = 1, .full = 96, .hidden_u = 80, .i_multiple = 64, .h_multiple = 32});
+    check(&layer, combined[0], (struct rectangle){.n = 192, .columns = 32, .source_columns = 32});
+    check(&layer, combined[1], (struct rectangle){.n = 192, .columns = 2, .source_columns = 2});
+    bare_close(&layer.bare);
+    layer_open(&layer, "gpt_oss_mxfp4", "gpt_oss_combined", &(struct size){.tp = 1, .ep = 1, .experts = 2, .full = 112, .hidden_u = 64, .i_multiple = 64});
+    assert_int_equal(load_one(&layer, combined[3], -1, -1), CS_BAD_SHAPE);
+    bare_close(&layer.bare);
+}
+
 /* ---- the released streamed split ---- */
 
 /* I_full 128, TP2, 96 per rank by hand: rank 0 gets 192 combined rows, rank 1 the 64 that are left. */
@@ -368,6 +458,11 @@ int main(void) {
         cmocka_unit_test(four_ranks_may_leave_one_with_none),
         cmocka_unit_test(no_rounding_leaves_no_padding),
         cmocka_unit_test(expert_parallel_ranks_own_whole_experts),
+        cmocka_unit_test(the_released_combined_loader_hands_out_quotients),
+        cmocka_unit_test(one_expert_is_copied_to_all),
+        cmocka_unit_test(quark_gpt_oss_refuses_expert_parallelism),
+        cmocka_unit_test(combined_experts_in_turn),
+        cmocka_unit_test(sizes_of_no_whole_blocks),
         cmocka_unit_test(the_released_streamed_loader_splits_by_the_padded_size),
         cmocka_unit_test(the_released_streamed_loader_starts_behind_the_end),
         cmocka_unit_test(whole_blocks_that_do_not_fit_are_an_error),

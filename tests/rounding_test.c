@@ -84,6 +84,29 @@ static void unquantized_back_ends(void **state) {
     }
 }
 
+/* supports_eplb of every quantization method, by hand from vLLM: what is not named here supports it. */
+static void load_balancing_is_refused_where_upstream_does(void **state) {
+    (void)state;
+    const struct { const char *method, *but; } refused[] = {
+        {"awq", ""}, {"ct_wna16", ""}, {"fp8_tensor_modelopt", ""}, {"gpt_oss_mxfp4", ""}, {"gptq", ""}, {"mxfp4_ct", ""}, {"mxfp8_modelopt", ""},
+        {"nvfp4_ct", "cutedsl cutedsl_batched flashinfer_trtllm"},
+        {"quark_fp8_block", ""}, {"quark_fp8_channel", ""}, {"quark_fp8_gpt_oss", ""}, {"quark_fp8_tensor", ""},
+    };
+    int n = 0;
+    for (size_t i = 0; i < cs_n_backends; i++) {
+        const struct cs_backend *backend = &cs_backends[i];
+        bool is_refused = false;
+        for (size_t r = 0; r < CS_COUNT(refused); r++)
+            if (cs_text_equal(refused[r].method, backend->method)) is_refused = !strstr(refused[r].but, backend->name);
+        struct cs_sizes sizes = sizes_of(256, 256, 1);
+        sizes.experts_redundant = 2;
+        enum cs_status status = resolve(&sizes, backend->method, backend->name);
+        if (status != (is_refused ? CS_REFUSED : CS_OK)) fail_msg("%s %s: %s", backend->method, backend->name, cs_status_name(status));
+        n += is_refused;
+    }
+    assert_int_equal(n, 58 - 3); /* their rows of the table, less those that support it */
+}
+
 /* 128 × 128 blocks. Refined: gcd of the block, I and H. */
 static void fp8_blocks_are_refined_or_taken_whole(void **state) {
     (void)state;
@@ -214,6 +237,7 @@ int main(void) {
         cmocka_unit_test(mxfp4_back_ends_round_by_platform_and_activation),
         cmocka_unit_test(rows_of_back_ends_agree_with_the_table),
         cmocka_unit_test(unquantized_back_ends),
+        cmocka_unit_test(load_balancing_is_refused_where_upstream_does),
         cmocka_unit_test(fp8_blocks_are_refined_or_taken_whole),
         cmocka_unit_test(some_sizes_are_refused),
         cmocka_unit_test(parameters_follow_their_options),

@@ -62,11 +62,35 @@ void cs_golden_cannot_replay(struct cs_conform_run *run, const char *file, const
     if (is_selected(run, file, id)) run->count->not_replayable++;
 }
 
-enum cs_status cs_golden_try_defect(struct cs_golden_case *golden, enum cs_defect defect, cs_golden_attempt *attempt) {
-    if (attempt(golden, 0) == CS_OK) return CS_OK;
-    CS_TRY(attempt(golden, CS_DEFECT_BIT(defect)));
-    golden->defect = cs_defect_name(defect);
+static const char *names_of(struct cs_golden_case *golden, cs_defect_set defects) {
+    const char *names = NULL;
+    for (int i = 0; i < CS_N_DEFECTS; i++) {
+        if (!(defects & CS_DEFECT_BIT(i))) continue;
+        const char *name = cs_defect_name((enum cs_defect)i);
+        names = names ? cs_arena_format(&golden->arena, "%s, %s", names, name) : name;
+    }
+    return names;
+}
+
+enum cs_status cs_golden_try_defects(struct cs_golden_case *golden, cs_defect_set defects, cs_golden_attempt *attempt) {
+    cs_defect_set passed = 0;
+    enum cs_status status = attempt(golden, 0);
+    if (status == CS_OK || !defects) return status;
+    for (int i = 0; i < CS_N_DEFECTS && !passed; i++) {
+        cs_defect_set one = defects & CS_DEFECT_BIT(i);
+        if (!one) continue;
+        status = attempt(golden, one);
+        if (status == CS_OK) passed = one;
+    }
+    if (!passed && (defects & (defects - 1))) status = attempt(golden, passed = defects);
+    CS_TRY(status);
+    golden->defect = names_of(golden, passed);
+    CS_REQUIRE(golden->defect, CS_NO_MEMORY, "no memory for the names of defects");
     return CS_OK;
+}
+
+enum cs_status cs_golden_try_defect(struct cs_golden_case *golden, enum cs_defect defect, cs_golden_attempt *attempt) {
+    return cs_golden_try_defects(golden, CS_DEFECT_BIT(defect), attempt);
 }
 
 /* ---- refusals ---- */

@@ -61,8 +61,9 @@ enum cs_status cs_golden_layouts(struct cs_conform_run *run);
 enum cs_status cs_golden_loaders(struct cs_conform_run *run);
 enum cs_status cs_golden_reload(struct cs_conform_run *run);
 
-/* Runs `attempt` as a server without defects, and once more with a released one if that fails. */
+/* Runs `attempt` as a server without defects, and once more with each released one, or all of them, if that fails. */
 typedef enum cs_status cs_golden_attempt(struct cs_golden_case *golden, cs_defect_set defects);
+enum cs_status cs_golden_try_defects(struct cs_golden_case *golden, cs_defect_set defects, cs_golden_attempt *attempt);
 enum cs_status cs_golden_try_defect(struct cs_golden_case *golden, enum cs_defect defect, cs_golden_attempt *attempt);
 
 /* Our class of a captured exception: "IndexError" → CS_BAD_INDEX. CS_BAD_VALUE for a type that has no class. */
@@ -110,7 +111,7 @@ struct cs_layer_config {
     int64_t first_expert;
     bool is_round_robin;
     cs_defect_set defects;
-    enum cs_defect known_defect; /* that its captures show; CS_N_DEFECTS: none */
+    cs_defect_set known_defects; /* that its captures show */
     bool has_agreed_scales;      /* activation scales are compared with what the slot holds: it must hold 1 */
     bool on_meta;
 };

@@ -113,8 +113,8 @@ static enum cs_status load_route(struct cs_layer *layer, const struct cs_route *
     const struct cs_sizes *sizes = &layer->rank_spec.sizes;
     layer->is_sent[route - layer->routes.items] = true;
     if (route->expert < 0) return load_slot(layer, route, checkpoint, entry, -1);
-    for (int64_t expert = route->expert; expert < sizes->experts_global + sizes->experts_redundant;
-         expert += sizes->experts_global) {
+    int64_t n = cs_load_physical_experts(&layer->rank, layer->loader);
+    for (int64_t expert = route->expert; expert < n; expert += sizes->experts_global) {
         int64_t slot = cs_load_slot(&layer->rank_spec, route->row, expert);
         if (slot >= 0)
             CS_TRY(load_slot(layer, route, checkpoint, entry, slot));

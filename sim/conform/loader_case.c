@@ -98,20 +98,24 @@ static enum cs_status compare_trigger(const json_t *json, const struct cs_layer 
 }
 
 /* The dry run of a layerwise reload: the same loader on meta parameters. */
+static enum cs_status send_dry(const struct cs_layer_config *config,
+                               const struct cs_golden_checkpoint *golden_checkpoint, struct cs_layer *layer) {
+    struct cs_layer_config dry = *config;
+    dry.on_meta = !config->has_agreed_scales; /* the real check cannot read a meta tensor (found: F12) */
+    struct cs_checkpoint checkpoint;
+    CS_TRY(cs_layer_open(layer, &dry));
+    enum cs_status status = cs_golden_checkpoint_make(golden_checkpoint, 0, 0, &checkpoint);
+    if (status == CS_OK) status = cs_layer_send(layer, &checkpoint, "");
+    cs_checkpoint_close(&checkpoint);
+    return status;
+}
+
 static enum cs_status compare_counter(const struct cs_golden_case *golden, const struct cs_layer_config *config,
                                       const struct cs_golden_checkpoint *golden_checkpoint) {
     const json_t *json;
     CS_TRY(cs_golden_object(golden->json, "reload_counter", &json));
-    struct cs_layer_config dry = *config;
-    dry.on_meta = !config->has_agreed_scales; /* the real check cannot read a meta tensor (found: F12) */
-    struct cs_layer layer;
-    struct cs_checkpoint checkpoint;
-    enum cs_status status = cs_layer_open(&layer, &dry);
-    if (status == CS_OK) {
-        status = cs_golden_checkpoint_make(golden_checkpoint, 0, 0, &checkpoint);
-        if (status == CS_OK) status = cs_layer_send(&layer, &checkpoint, "");
-        cs_checkpoint_close(&checkpoint);
-    }
+    struct cs_layer layer = {0};
+    enum cs_status status = send_dry(config, golden_checkpoint, &layer);
     if (status == CS_OK) status = (config->method->is_online ? compare_trigger : compare_counts)(json, &layer);
     cs_layer_close(&layer);
     return status;
@@ -130,15 +134,20 @@ static enum cs_status run_loads(struct cs_golden_case *golden, const struct cs_l
     return compare_file(golden, layer);
 }
 
-/* Loads once, for what happens. */
-static enum cs_status load_once(struct cs_golden_case *golden, struct cs_layer *layer, enum cs_status *outcome) {
+/* Loads once, and if that works as a layerwise load counts, for what happens. */
+static enum cs_status load_once(struct cs_golden_case *golden, const struct cs_layer_config *config,
+                                struct cs_layer *layer, enum cs_status *outcome) {
     struct cs_golden_checkpoint golden_checkpoint;
     struct cs_checkpoint checkpoint;
     CS_TRY(cs_golden_checkpoint_read(golden, &golden_checkpoint));
     enum cs_status status = cs_golden_checkpoint_make(&golden_checkpoint, 0, 0, &checkpoint);
     if (status == CS_OK) *outcome = cs_layer_send(layer, &checkpoint, "");
     cs_checkpoint_close(&checkpoint);
-    return status;
+    if (status != CS_OK || *outcome != CS_OK) return status;
+    struct cs_layer counted = {0};
+    *outcome = send_dry(config, &golden_checkpoint, &counted);
+    cs_layer_close(&counted);
+    return CS_OK;
 }
 
 static enum cs_status exception_of(const json_t *json, const char *key, const char **type) {
@@ -159,7 +168,7 @@ static enum cs_status check_layer(struct cs_golden_case *golden, const struct cs
     CS_TRY(cs_golden_compare_layer(golden, config, layer));
     if (!load_error) return run_loads(golden, config, layer);
     enum cs_status outcome = CS_OK;
-    CS_TRY(load_once(golden, layer, &outcome));
+    CS_TRY(load_once(golden, config, layer, &outcome));
     return cs_golden_refusal(load_error, outcome);
 }
 
@@ -180,6 +189,5 @@ static enum cs_status attempt(struct cs_golden_case *golden, cs_defect_set defec
 enum cs_status cs_golden_loader_case(struct cs_golden_case *golden) {
     struct cs_layer_config config;
     CS_TRY(cs_golden_layer_config(golden, &config));
-    return config.known_defect < CS_N_DEFECTS ? cs_golden_try_defect(golden, config.known_defect, attempt)
-                                              : attempt(golden, 0);
+    return cs_golden_try_defects(golden, config.known_defects, attempt);
 }

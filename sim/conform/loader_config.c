@@ -4,42 +4,43 @@
 #include <string.h>
 
 /* The engine's methods by the names of the captures. A captured file holds variants that only their ids tell apart; the
- * first row that fits counts. `defect`: the one of the release that its captures show. */
+ * first row that fits counts. `defects`: those of the release that its captures show. */
 struct captured {
     const char *method, *ids, *own, *loader;
     unsigned options;
     int bits, group;
-    int defect;
+    cs_defect_set defects;
 };
 
-#define NO_DEFECT CS_N_DEFECTS
+#define NO_DEFECT 0
+#define DEFECT(id) CS_DEFECT_BIT(CS_DEFECT_##id)
 /* clang-format off */
 static const struct captured captures[] = {
     {"all2all_rounding",      "a2a-fp8blk-*",           "fp8_block",           "per_expert_fp8_block",        0,               0, 0,  NO_DEFECT},
-    {"all2all_rounding",      "a2a-gptoss-*",           "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  NO_DEFECT},
+    {"all2all_rounding",      "a2a-gptoss-*",           "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  DEFECT(EXPERTS_BY_QUOTIENT)},
     {"all2all_rounding",      "*",                      "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
     {"awq",                   "*",                      "awq",                 "per_expert_awq",              0,               4, 32, NO_DEFECT},
     {"ct_wna16",              "ctwna16-asym-*",         "ct_wna16",            "per_expert_ct_wna16",         CS_ASYMMETRIC,   4, 32, NO_DEFECT},
     {"ct_wna16",              "ctwna16-channel-*",      "ct_wna16",            "per_expert_ct_wna16",         CS_PER_CHANNEL,  4, 32, NO_DEFECT},
     {"ct_wna16",              "ctwna16-w8-*",           "ct_wna16",            "per_expert_ct_wna16",         0,               8, 32, NO_DEFECT},
     {"ct_wna16",              "*",                      "ct_wna16",            "per_expert_ct_wna16",         0,               4, 32, NO_DEFECT},
-    {"edge",                  "ep-fused3d-T-*",         "unquantized",         "fused_3d_transposed",         0,               0, 0,  NO_DEFECT},
-    {"edge",                  "eplb-fused3d-T-*",       "unquantized",         "fused_3d_transposed",         0,               0, 0,  CS_DEFECT_FUSED_EXPERT_IDS},
+    {"edge",                  "ep-fused3d-T-*",         "unquantized",         "fused_3d_transposed",         0,               0, 0,  DEFECT(FUSED_EXPERT_IDS)},
+    {"edge",                  "eplb-fused3d-T-*",       "unquantized",         "fused_3d_transposed",         0,               0, 0,  DEFECT(FUSED_EXPERT_IDS)},
     {"edge",                  "per-expert-gate_up-*",   "unquantized",         "per_expert_gate_up",          0,               0, 0,  NO_DEFECT},
     {"edge",                  "*",                      "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
-    {"fp8_block",             "*",                      "fp8_block",           "per_expert_fp8_block",        0,               0, 0,  CS_DEFECT_BLOCK_LOADER_FILLS},
+    {"fp8_block",             "*",                      "fp8_block",           "per_expert_fp8_block",        0,               0, 0,  DEFECT(BLOCK_LOADER_FILLS)},
     {"fp8_per_channel",       "*",                      "fp8_channel",         "per_expert_fp8_channel",      0,               0, 0,  NO_DEFECT},
     {"fp8_per_tensor",        "fp8pt-ct-static-*",      "fp8_tensor_ct",       "per_expert_fp8_tensor_ct",    CS_STATIC_INPUT, 0, 0,  NO_DEFECT},
     {"fp8_per_tensor",        "fp8pt-modelopt-*",       "fp8_tensor_modelopt", "per_expert_fp8_tensor",       0,               0, 0,  NO_DEFECT},
     {"fp8_per_tensor",        "fp8pt-static-*",         "fp8_tensor",          "per_expert_fp8_tensor",       CS_STATIC_INPUT, 0, 0,  NO_DEFECT},
     {"fp8_per_tensor",        "*",                      "fp8_tensor",          "per_expert_fp8_tensor",       0,               0, 0,  NO_DEFECT},
-    {"gptoss_bf16",           "gptoss-bf16-stream-*",   "unquantized",         "gpt_oss_bf16_streamed",       0,               0, 0,  CS_DEFECT_STREAMED_PADDED_SPLIT},
-    {"gptoss_bf16",           "*",                      "unquantized",         "gpt_oss_bf16_combined",       0,               0, 0,  NO_DEFECT},
-    {"gptoss_mxfp4",          "*",                      "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  NO_DEFECT},
-    {"gptoss_mxfp4_streamed", "*",                      "gpt_oss_mxfp4",       "gpt_oss_streamed",            0,               0, 0,  CS_DEFECT_STREAMED_PADDED_SPLIT},
+    {"gptoss_bf16",           "gptoss-bf16-stream-*",   "unquantized",         "gpt_oss_bf16_streamed",       0,               0, 0,  DEFECT(STREAMED_PADDED_SPLIT) | DEFECT(FUSED_EXPERT_IDS)},
+    {"gptoss_bf16",           "*",                      "unquantized",         "gpt_oss_bf16_combined",       0,               0, 0,  DEFECT(EXPERTS_BY_QUOTIENT)},
+    {"gptoss_mxfp4",          "*",                      "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  DEFECT(EXPERTS_BY_QUOTIENT)},
+    {"gptoss_mxfp4_streamed", "*",                      "gpt_oss_mxfp4",       "gpt_oss_streamed",            0,               0, 0,  DEFECT(STREAMED_PADDED_SPLIT)},
     {"gptq",                  "gptq8-*",                "gptq",                "per_expert_gptq",             0,               8, 32, NO_DEFECT},
     {"gptq",                  "gptq4-g32-bias-*",       "gptq",                "per_expert_gptq",             CS_WITH_BIAS,    4, 32, NO_DEFECT},
-    {"gptq",                  "gptq4-g128-I192-tp2",    "gptq",                "per_expert_gptq",             0,               4, 64, NO_DEFECT},
+    {"gptq",                  "gptq4-g128-*",             "gptq",                "per_expert_gptq",             0,               4, 64, NO_DEFECT},
     {"gptq",                  "gptq4-ch-*",             "gptq",                "per_expert_gptq",             CS_PER_CHANNEL,  4, 32, NO_DEFECT},
     {"gptq",                  "*",                      "gptq",                "per_expert_gptq",             0,               4, 32, NO_DEFECT},
     {"llama4_fused3d",        "*",                      "unquantized",         "llama4",                      0,               0, 0,  NO_DEFECT},
@@ -56,10 +57,10 @@ static const struct captured captures[] = {
     {"quark_fp8",             "quark-fp8blk-*",         "quark_fp8_block",     "per_expert_quark_fp8_block",  0,               0, 0,  NO_DEFECT},
     {"quark_fp8",             "quark-fp8ch-*",          "quark_fp8_channel",   "per_expert_quark_fp8_channel", 0,              0, 0,  NO_DEFECT},
     {"quark_fp8",             "*",                      "quark_fp8_tensor",    "per_expert_fp8_tensor",       CS_STATIC_INPUT, 0, 0,  NO_DEFECT},
-    {"quark_gptoss",          "quark-gptoss-fp8-*",     "quark_fp8_gpt_oss",   "gpt_oss_quark_fp8",           0,               0, 0,  NO_DEFECT},
-    {"quark_gptoss",          "quark-gptoss-mx-combined-*", "quark_mx",        "gpt_oss_quark_mx_combined",   0,               0, 0,  NO_DEFECT},
-    {"quark_gptoss",          "*",                      "quark_mx",            "gpt_oss_quark_mx",            0,               0, 0,  NO_DEFECT},
-    {"quark_mxfp4",           "quark-w4afp8-static",    "quark_mx",            "per_expert_quark_mx",         CS_STATIC_INPUT, 4, 0,  NO_DEFECT},
+    {"quark_gptoss",          "quark-gptoss-fp8-*",     "quark_fp8_gpt_oss",   "gpt_oss_quark_fp8",           0,               0, 0,  DEFECT(EXPERTS_BY_QUOTIENT)},
+    {"quark_gptoss",          "quark-gptoss-mx-combined-*", "quark_mx",        "gpt_oss_quark_mx_combined",   0,               0, 0,  DEFECT(EXPERTS_BY_QUOTIENT)},
+    {"quark_gptoss",          "*",                      "quark_mx",            "gpt_oss_quark_mx",            0,               0, 0,  DEFECT(EXPERTS_BY_QUOTIENT)},
+    {"quark_mxfp4",           "quark-w4afp8-static*",   "quark_mx",            "per_expert_quark_mx",         CS_STATIC_INPUT, 4, 0,  NO_DEFECT},
     {"quark_mxfp4",           "*",                      "quark_mx",            "per_expert_quark_mx",         0,               4, 0,  NO_DEFECT},
     {"quark_mxfp6",           "*",                      "quark_mx",            "per_expert_quark_mx",         0,               6, 0,  NO_DEFECT},
     {"reload",                "reload-bf16-*",          "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
@@ -67,17 +68,17 @@ static const struct captured captures[] = {
     {"reload",                "reload-ctwna16-channel-*", "ct_wna16",          "per_expert_ct_wna16",         CS_PER_CHANNEL,  4, 32, NO_DEFECT},
     {"reload",                "reload-ctwna16-g32-*",   "ct_wna16",            "per_expert_ct_wna16",         0,               4, 32, NO_DEFECT},
     {"reload",                "reload-eplb-*",          "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
-    {"reload",                "reload-fp8blk-*",        "fp8_block",           "per_expert_fp8_block",        0,               0, 0,  CS_DEFECT_BLOCK_LOADER_FILLS},
+    {"reload",                "reload-fp8blk-*",        "fp8_block",           "per_expert_fp8_block",        0,               0, 0,  DEFECT(BLOCK_LOADER_FILLS)},
     {"reload",                "reload-fp8pt-dynamic-*", "fp8_tensor",          "per_expert_fp8_tensor",       0,               0, 0,  NO_DEFECT},
     {"reload",                "reload-fp8pt-static-*",  "fp8_tensor",          "per_expert_fp8_tensor",       CS_STATIC_INPUT, 0, 0,  NO_DEFECT},
-    {"reload",                "reload-gptoss-bf16-stream-*", "unquantized",    "gpt_oss_bf16_streamed",       0,               0, 0,  CS_DEFECT_STREAMED_PADDED_SPLIT},
-    {"reload",                "reload-gptoss-bf16-*",   "unquantized",         "gpt_oss_bf16_combined",       0,               0, 0,  NO_DEFECT},
-    {"reload",                "reload-gptoss-mx-*",     "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  NO_DEFECT},
+    {"reload",                "reload-gptoss-bf16-stream-*", "unquantized",    "gpt_oss_bf16_streamed",       0,               0, 0,  DEFECT(STREAMED_PADDED_SPLIT) | DEFECT(FUSED_EXPERT_IDS)},
+    {"reload",                "reload-gptoss-bf16-*",   "unquantized",         "gpt_oss_bf16_combined",       0,               0, 0,  DEFECT(EXPERTS_BY_QUOTIENT)},
+    {"reload",                "reload-gptoss-mx-*",     "gpt_oss_mxfp4",       "gpt_oss_combined",            0,               0, 0,  DEFECT(EXPERTS_BY_QUOTIENT)},
     {"reload",                "reload-missing-*",       "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
     {"reload",                "reload-mxfp4-gen-*",     "mxfp4",               "per_expert_mxfp4",            0,               0, 0,  NO_DEFECT},
     {"reload",                "reload-nvfp4-mo-*",      "nvfp4_modelopt",      "per_expert_nvfp4_modelopt",   0,               0, 0,  NO_DEFECT},
-    {"unquantized",           "bf16-fused3d-N-*",       "unquantized",         "fused_3d",                    0,               0, 0,  NO_DEFECT},
-    {"unquantized",           "bf16-fused3d-T-*",       "unquantized",         "fused_3d_transposed",         0,               0, 0,  NO_DEFECT},
+    {"unquantized",           "bf16-fused3d-N-*",       "unquantized",         "fused_3d",                    0,               0, 0,  DEFECT(FUSED_EXPERT_IDS)},
+    {"unquantized",           "bf16-fused3d-T-*",       "unquantized",         "fused_3d_transposed",         0,               0, 0,  DEFECT(FUSED_EXPERT_IDS)},
     {"unquantized",           "*",                      "unquantized",         "per_expert",                  0,               0, 0,  NO_DEFECT},
 };
 
@@ -117,7 +118,7 @@ static enum cs_status find_method(const json_t *json, struct cs_layer_config *co
     config->loader = cs_loader_by_name(captured->loader);
     config->backend = find_backend(json, config->method);
     CS_REQUIRE(config->backend && config->loader, CS_UNSUPPORTED, "no such back end or loader");
-    config->known_defect = (enum cs_defect)captured->defect;
+    config->known_defects = captured->defects;
     config->has_agreed_scales = cs_text_equal(captured->loader, "per_expert_fp8_tensor_ct");
     config->sizes.options = captured->options;
     config->sizes.bits = captured->bits;

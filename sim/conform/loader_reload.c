@@ -126,8 +126,8 @@ static enum cs_status send(struct reload *reload, const struct cs_driver *driver
     const struct cs_route *route = reload->layer.routes.items;
     while (!cs_text_equal(route->tensor, name)) route++;
     if (route->expert < 0) return send_slot(reload, driver, route, -1);
-    for (int64_t e = route->expert; e < rank->sizes.experts_global + rank->sizes.experts_redundant;
-         e += rank->sizes.experts_global) {
+    int64_t n = cs_load_physical_experts(&reload->layer.rank, reload->layer.loader);
+    for (int64_t e = route->expert; e < n; e += rank->sizes.experts_global) {
         int64_t slot = cs_load_slot(rank, route->row, e);
         if (slot >= 0) CS_TRY(send_slot(reload, driver, route, slot));
     }
@@ -292,7 +292,7 @@ enum cs_status cs_golden_loader_reload(struct cs_golden_case *golden) {
     CS_REQUIRE(reload && truth, CS_NO_MEMORY, "no memory for a layer");
     CS_TRY(cs_golden_layer_config(golden, &config));
     config.prefix = "";
-    if (config.known_defect < CS_N_DEFECTS) config.defects = CS_DEFECT_BIT(config.known_defect);
+    config.defects = config.known_defects;
     CS_TRY(cs_sizes_for_backend(&config.sizes, config.backend, false));
     CS_TRY(cs_golden_compare_sizes(golden, &config.sizes));
     enum cs_status status = cs_layer_open(&reload->layer, &config);

@@ -32,11 +32,10 @@ static enum cs_status load_shards(struct cs_load_call *call, const struct cs_vie
 /* Checkpoint expert `expert`, for every physical one that holds it. */
 static enum cs_status load_expert(struct cs_load_call *call, const struct cs_view *source, int64_t expert) {
     const struct cs_rank_spec *rank = call->module->rank->spec;
-    bool is_once = cs_rank_has_defect(call->module->rank, CS_DEFECT_FUSED_EXPERT_IDS);
     struct cs_view one = *source;
     CS_TRY(cs_view_narrow(&one, 0, expert, 1));
-    int64_t n = rank->sizes.experts_global + rank->sizes.experts_redundant;
-    for (int64_t physical = expert; physical < n; physical += is_once ? n : rank->sizes.experts_global) {
+    int64_t n = cs_load_physical_experts(call->module->rank, call->loader);
+    for (int64_t physical = expert; physical < n; physical += rank->sizes.experts_global) {
         int64_t slot = cs_rank_expert_slot(rank, physical);
         call->n_calls += cs_load_calls_of_row(call->row);
         if (slot >= 0) CS_TRY(load_shards(call, &one, slot));
@@ -69,6 +68,7 @@ const struct cs_loader cs_loader_fused_3d = {
     .rows = rows,
     .n_rows = CS_COUNT(rows),
     .load = load,
+    .leaves_copies = true,
 };
 
 const struct cs_loader cs_loader_fused_3d_transposed = {
@@ -77,6 +77,7 @@ const struct cs_loader cs_loader_fused_3d_transposed = {
     .rows = transposed_rows,
     .n_rows = CS_COUNT(transposed_rows),
     .load = load,
+    .leaves_copies = true,
     .is_transposed = true,
 };
 

@@ -1,25 +1,26 @@
 /* gpt-oss loaders. Source: vllm models/gpt_oss.py and fused_moe/routed_experts.py (_load_packed_expert). Gate and up
  * rows are interleaved, so that w13 is one piece with one tail. MXFP4 splits the intermediate dimension by whole
- * 32-blocks over the ranks (R5.2), others by I_full / tp rounded up; as released, the streamed loaders split by the
- * padded size instead (defect streamed_padded_split). */
+ * 32-blocks over the ranks (R5.2), others by I_full / tp rounded up. As released, the streamed loaders split by the
+ * padded size instead (defect streamed_padded_split), and the combined ones give every rank the same number of experts,
+ * wherever experts are placed (defect experts_by_quotient). */
 #include "sim/loader/loaders.h"
 
 /* clang-format off */
 /*   tensor                          shape                dtype    as       parameter           split       shard    block when */
 static const struct cs_loader_row combined_rows[] = {
-    {"gate_up_proj_blocks",          "E 2*If Hu/32 16",   CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
-    {"gate_up_proj_scales",          "E 2*If Hu/32",      CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
+    {"gate_up_proj_blocks",          "E 2*If Hu//32 16",   CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
+    {"gate_up_proj_scales",          "E 2*If Hu//32",      CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
     {"gate_up_proj_bias",            "E 2*If",            CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 64, 0},
-    {"down_proj_blocks",             "E Hu If/32 16",     CS_U8,   CS_U8,   "w2_weight",         CS_COLUMNS, CS_WHOLE, 16, 0},
-    {"down_proj_scales",             "E Hu If/32",        CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
+    {"down_proj_blocks",             "E Hu If//32 16",     CS_U8,   CS_U8,   "w2_weight",         CS_COLUMNS, CS_WHOLE, 16, 0},
+    {"down_proj_scales",             "E Hu If//32",        CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
     {"down_proj_bias",               "E Hu",              CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  0},
 };
 static const struct cs_loader_row streamed_rows[] = {
-    {"{expert}.w13_weight",          "2*If Hu/32 16",     CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
-    {"{expert}.w13_weight_scale",    "2*If Hu/32",        CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
+    {"{expert}.w13_weight",          "2*If Hu//32 16",     CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
+    {"{expert}.w13_weight_scale",    "2*If Hu//32",        CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
     {"{expert}.w13_bias",            "2*If",              CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 64, 0},
-    {"{expert}.w2_weight",           "Hu If/32 16",       CS_U8,   CS_U8,   "w2_weight",         CS_COLUMNS, CS_WHOLE, 16, 0},
-    {"{expert}.w2_weight_scale",     "Hu If/32",          CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
+    {"{expert}.w2_weight",           "Hu If//32 16",       CS_U8,   CS_U8,   "w2_weight",         CS_COLUMNS, CS_WHOLE, 16, 0},
+    {"{expert}.w2_weight_scale",     "Hu If//32",          CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
     {"{expert}.w2_bias",             "Hu",                CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  0},
 };
 static const struct cs_loader_row bf16_combined_rows[] = {
@@ -36,10 +37,10 @@ static const struct cs_loader_row bf16_streamed_rows[] = {
 };
 static const struct cs_loader_row quark_mx_rows[] = {
     {"{expert}.gate_up_proj.weight",       "2*If Hu/2",   CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
-    {"{expert}.gate_up_proj.weight_scale", "2*If Hu/32",  CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
+    {"{expert}.gate_up_proj.weight_scale", "2*If Hu//32",  CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
     {"{expert}.gate_up_proj.bias",         "2*If",        CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 64, CS_WITH_BIAS},
     {"{expert}.down_proj.weight",          "Hu If/2",     CS_U8,   CS_U8,   "w2_weight",         CS_COLUMNS, CS_WHOLE, 16, 0},
-    {"{expert}.down_proj.weight_scale",    "Hu If/32",    CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
+    {"{expert}.down_proj.weight_scale",    "Hu If//32",    CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
     {"{expert}.down_proj.bias",            "Hu",          CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  CS_WITH_BIAS},
 };
 static const struct cs_loader_row quark_fp8_rows[] = {
@@ -68,14 +69,22 @@ static enum cs_status as_matrices(const struct cs_load_call *call, struct cs_vie
     return CS_OK;
 }
 
-/* The whole blocks of this rank; the last ranks may get fewer, or none. */
+/* Elements of the intermediate dimension that ranks do not share: the first row of every table is w13, gate and up. */
+static int64_t unit_of(const struct cs_load_call *call) { return call->loader->rows[0].block / 2; }
+
+static int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
+
+/* The whole blocks of this rank, and with the last ones what is left of the intermediate size; the last ranks may get
+ * fewer, or none. Ranks that own whole experts take every row. */
 static enum cs_status slice_blocks(const struct cs_load_call *call, struct cs_view *source) {
     const struct cs_rank_spec *rank = call->module->rank->spec;
     int dim = call->row->shard_dim + 1;
-    int64_t blocks = source->shape[dim] / call->row->block, each = (blocks + rank->sizes.tp - 1) / rank->sizes.tp;
-    int64_t first = rank->tp_rank * each, end = first + each < blocks ? first + each : blocks;
-    if (first > end) first = end;
-    return cs_view_narrow(source, dim, first * call->row->block, (end - first) * call->row->block);
+    if (rank->sizes.ep > 1) return CS_OK;
+    int64_t unit = unit_of(call), full = rank->sizes.intermediate_full, extent = source->shape[dim];
+    int64_t each = unit * ((full / unit + rank->sizes.tp - 1) / rank->sizes.tp);
+    int64_t first = at_most(rank->tp_rank * each * call->row->block / unit, extent);
+    int64_t end = at_most(at_most((rank->tp_rank + 1) * each, full) * call->row->block / unit, extent);
+    return cs_view_narrow(source, dim, first, end > first ? end - first : 0);
 }
 
 /* As released: the rank's padded extent is taken for the checkpoint's. */
@@ -121,6 +130,42 @@ static enum cs_status view_blocks(const struct cs_load_call *call, struct cs_vie
                    : cs_view_reshape(source, 3, (int64_t[]){experts, 2 * full, -1});
 }
 
+/* As released: each rank is handed the whole quotient of experts. A rank that has others needs as many, or one, which is
+ * copied to all. Source: vllm models/gpt_oss.py, load_weights. */
+static enum cs_status slice_quotient(const struct cs_load_call *call, struct cs_view *source) {
+    const struct cs_rank_spec *rank = call->module->rank->spec;
+    int64_t each = rank->sizes.experts_global / rank->sizes.ep, local = call->param->view.shape[0];
+    CS_REQUIRE(each == local || each == 1, CS_BAD_SHAPE,
+               "%s: hands every rank %" PRId64 " of %" PRId64 " experts, but rank %d of %d has %" PRId64
+               ": choose a number of experts that divides over the ranks (defect %s)",
+               call->tensor, each, rank->sizes.experts_global, rank->ep_rank, rank->sizes.ep, local,
+               cs_defect_name(CS_DEFECT_EXPERTS_BY_QUOTIENT));
+    CS_TRY(cs_view_narrow(source, 0, rank->ep_rank * each, each));
+    if (each == local) return CS_OK;
+    bool is_counted = call->param->view.storage->kind == CS_STORAGE_META && !call->loader->bypasses_counter;
+    CS_REQUIRE(!is_counted, CS_BAD_VALUE,
+               "%s: one expert is copied to %" PRId64 ", and what a layerwise load counts must have as many elements as "
+               "it writes (defect %s)",
+               call->tensor, local, cs_defect_name(CS_DEFECT_EXPERTS_BY_QUOTIENT));
+    source->shape[0] = local, source->stride[0] = 0;
+    return CS_OK;
+}
+
+/* The experts of this rank: one behind the other, or in turn. */
+static enum cs_status slice_experts(const struct cs_load_call *call, struct cs_view *source) {
+    const struct cs_rank_spec *rank = call->module->rank->spec;
+    bool is_by_quotient =
+        rank->sizes.ep > 1 && cs_rank_has_defect(call->module->rank, CS_DEFECT_EXPERTS_BY_QUOTIENT);
+    if (is_by_quotient) return slice_quotient(call, source);
+    int64_t local = call->param->view.shape[0];
+    CS_REQUIRE(!rank->sizes.experts_redundant, CS_BAD_SHAPE,
+               "%s: redundant experts are outside of the checkpoint's %" PRId64, call->tensor, source->shape[0]);
+    if (!rank->is_round_robin) return cs_view_narrow(source, 0, rank->first_expert, local);
+    CS_TRY(cs_view_narrow(source, 0, rank->ep_rank, source->shape[0] - rank->ep_rank));
+    source->shape[0] = local, source->stride[0] *= rank->sizes.ep;
+    return CS_OK;
+}
+
 static enum cs_status slice_combined(struct cs_load_call *call, struct cs_view *source) {
     *source = call->source;
     int64_t experts = call->module->rank->spec->sizes.experts_global;
@@ -128,7 +173,7 @@ static enum cs_status slice_combined(struct cs_load_call *call, struct cs_view *
                call->tensor, source->shape[0], experts);
     CS_TRY(view_blocks(call, source));
     CS_TRY(as_matrices(call, source));
-    CS_TRY(cs_view_narrow(source, 0, call->module->rank->spec->first_expert, call->param->view.shape[0]));
+    CS_TRY(slice_experts(call, source));
     return slice(call, source, true);
 }
 
@@ -139,12 +184,23 @@ static enum cs_status load_combined(struct cs_load_call *call) {
     return cs_load_prefix(call, &whole, &source);
 }
 
+/* What copy_ makes fit: dimensions of one element are repeated. */
+static bool broadcasts(struct cs_view *source, const struct cs_view *destination) {
+    if (source->ndim != destination->ndim) return false;
+    for (int d = 0; d < source->ndim; d++) {
+        if (source->shape[d] == destination->shape[d]) continue;
+        if (source->shape[d] != 1) return false;
+        source->shape[d] = destination->shape[d], source->stride[d] = 0;
+    }
+    return true;
+}
+
 /* param.copy_: nothing may be padded (found: F14). */
 static enum cs_status load_exactly(struct cs_load_call *call) {
     if (!cs_rank_has_defect(call->module->rank, CS_DEFECT_COMBINED_TAKES_NO_PADDING)) return load_combined(call);
     struct cs_view source;
     CS_TRY(slice_combined(call, &source));
-    CS_REQUIRE(cs_view_same_shape(&call->param->view, &source), CS_BAD_SHAPE,
+    CS_REQUIRE(broadcasts(&source, &call->param->view), CS_BAD_SHAPE,
                "%s: is copied whole, but %s.%s is padded", call->tensor, call->module->spec->name, call->param->name);
     return cs_load_copy(call, &call->param->view, &source);
 }
@@ -163,7 +219,20 @@ static enum cs_status load_streamed(struct cs_load_call *call) {
     return load_expert(call, !cs_rank_has_defect(call->module->rank, CS_DEFECT_STREAMED_PADDED_SPLIT));
 }
 
-static enum cs_status load_by_blocks(struct cs_load_call *call) { return load_expert(call, true); }
+/* As released, the rows of one expert are sliced as if they were experts, and slots are numbers of the whole model's:
+ * FP8 rows do not fit, and no rank has every slot. */
+static enum cs_status load_by_blocks(struct cs_load_call *call) {
+    const struct cs_rank_spec *rank = call->module->rank->spec;
+    bool is_released = rank->sizes.ep > 1 && cs_rank_has_defect(call->module->rank, CS_DEFECT_EXPERTS_BY_QUOTIENT);
+    int64_t each = rank->sizes.experts_global / rank->sizes.ep, rows = call->param->view.shape[1];
+    bool fits = unit_of(call) > 1 ? each <= rows : each == 1 || each == rows;
+    CS_REQUIRE(!is_released, fits ? CS_BAD_INDEX : CS_BAD_SHAPE,
+               "%s: %" PRId64 " rows are taken for experts, and the %" PRId64 " experts of rank %d for all %" PRId64
+               ": leave expert parallelism out (defect %s)",
+               call->tensor, each, rank->sizes.experts, rank->ep_rank, rank->sizes.experts_global,
+               cs_defect_name(CS_DEFECT_EXPERTS_BY_QUOTIENT));
+    return load_expert(call, true);
+}
 
 #define ROWS(of) .rows = of, .n_rows = CS_COUNT(of)
 
@@ -174,7 +243,7 @@ const struct cs_loader cs_loader_gpt_oss_combined = {
 };
 const struct cs_loader cs_loader_gpt_oss_streamed = {
     .name = "gpt_oss_streamed", .text = "gpt-oss MXFP4, one tensor per expert, as trainers stream them", ROWS(streamed_rows), .load = load_streamed,
-    .keeps_parameters = true,
+    .keeps_parameters = true, .leaves_copies = true,
 };
 const struct cs_loader cs_loader_gpt_oss_bf16_combined = {
     .name = "gpt_oss_bf16_combined", .text = "gpt-oss BF16, one tensor for all experts; takes no padding", ROWS(bf16_combined_rows), .load = load_exactly,
@@ -182,7 +251,7 @@ const struct cs_loader cs_loader_gpt_oss_bf16_combined = {
 };
 const struct cs_loader cs_loader_gpt_oss_bf16_streamed = {
     .name = "gpt_oss_bf16_streamed", .text = "gpt-oss BF16, one tensor per expert", ROWS(bf16_streamed_rows), .load = load_streamed,
-    .is_transposed = true, .keeps_parameters = true,
+    .is_transposed = true, .keeps_parameters = true, .leaves_copies = true,
 };
 const struct cs_loader cs_loader_gpt_oss_quark_mx = {
     .name = "gpt_oss_quark_mx", .text = "gpt-oss Quark MX, one tensor per expert", ROWS(quark_mx_rows), .load = load_by_blocks,

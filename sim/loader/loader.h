@@ -85,6 +85,7 @@ struct cs_loader {
                               old values (found: F13) */
     bool keeps_parameters; /* the model looked its parameters up once: what comes after a layer was processed is lost
                               (found: F4) */
+    bool leaves_copies;    /* as released, redundant experts are not loaded (defect fused_expert_ids, found: F15) */
     bool keeps_in_run;     /* the same, but for one run of the module's tensors only (AutoWeightsLoader) */
 };
 
@@ -133,6 +134,9 @@ enum cs_status cs_load_one_expert(struct cs_view *source);
 /* Which local slot a call for a physical expert is about: its own, -1 when it lives elsewhere and nothing is called.
  * Numbers that every rank keeps have one for each expert. */
 int64_t cs_load_slot(const struct cs_rank_spec *rank, const struct cs_loader_row *row, int64_t expert);
+/* How many physical experts a loader of single experts knows: numbers beyond are nobody's. Physical expert E + i is a
+ * copy of expert i mod E. */
+int64_t cs_load_physical_experts(const struct cs_rank *rank, const struct cs_loader *loader);
 /* Calls of upstream's weight loader that one expert's tensor makes, wherever the expert is. */
 int64_t cs_load_calls_of_row(const struct cs_loader_row *row);
 

@@ -67,6 +67,12 @@ int64_t cs_load_slot(const struct cs_rank_spec *rank, const struct cs_loader_row
     return is_everywhere ? expert : cs_rank_expert_slot(rank, expert);
 }
 
+int64_t cs_load_physical_experts(const struct cs_rank *rank, const struct cs_loader *loader) {
+    const struct cs_sizes *sizes = &rank->spec->sizes;
+    bool are_left = loader->leaves_copies && cs_rank_has_defect(rank, CS_DEFECT_FUSED_EXPERT_IDS);
+    return sizes->experts_global + (are_left ? 0 : sizes->experts_redundant);
+}
+
 /* ---- shards ---- */
 
 /* Without a gate, the up projection is the whole of w13; an unsplit tensor has no halves. */

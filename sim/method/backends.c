@@ -211,6 +211,10 @@ const struct cs_backend *cs_backend_by_name(const struct cs_method *method, cons
     return NULL;
 }
 
+bool cs_method_supports_eplb(const struct cs_method *method, const struct cs_backend *backend) {
+    return !method->eplb || is_one_of(method->eplb, backend->name);
+}
+
 static unsigned needs_of(const struct cs_step *steps, size_t n) {
     unsigned facts = 0;
     for (size_t i = 0; i < n; i++) {

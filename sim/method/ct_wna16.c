@@ -20,5 +20,5 @@ static const char *const loaders[] = {"per_expert_ct_wna16", NULL};
 
 const struct cs_method cs_method_ct_wna16 = {
     .name = "ct_wna16", .text = "compressed-tensors integers of 4 or 8 bits in words along K",
-    .params = params, .n_params = CS_COUNT(params), .loaders = loaders, .usual = {.bits = 4, .group = 128},
+    .params = params, .n_params = CS_COUNT(params), .loaders = loaders, .eplb = "triton", .usual = {.bits = 4, .group = 128},
 };

@@ -39,7 +39,7 @@ static const struct cs_param_row modelopt_params[] = {
 /* clang-format off */
 const struct cs_method cs_method_fp8_tensor_modelopt = {
     .name = "fp8_tensor_modelopt", .text = "ModelOpt FP8, one scale per projection and activation scales",
-    .params = modelopt_params, .n_params = CS_COUNT(modelopt_params), .loaders = loaders, .lacks_eplb = true, .usual = {.options = CS_STATIC_INPUT},
+    .params = modelopt_params, .n_params = CS_COUNT(modelopt_params), .loaders = loaders, .eplb = "", .usual = {.options = CS_STATIC_INPUT},
 };
 /* clang-format on */
 

@@ -20,6 +20,7 @@ const struct cs_method cs_method_gpt_oss_mxfp4 = {
     .params = params,
     .n_params = CS_COUNT(params),
     .loaders = loaders,
+    .eplb = "",
     .usual = {.options = CS_WITH_BIAS},
 };
 

@@ -27,6 +27,6 @@ const struct cs_method cs_method_gptq = {
     .params = params,
     .n_params = CS_COUNT(params),
     .loaders = loaders,
-    .lacks_eplb = true,
+    .eplb = "",
     .usual = {.bits = 4, .group = 128},
 };

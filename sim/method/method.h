@@ -28,7 +28,7 @@ struct cs_method {
     bool is_online;             /* parameters are born on meta and quantised when they are complete */
     bool requantises;           /* online, and what it finds quantised already is read as numbers, and quantised again */
     bool builds_once;           /* quant config and experts object of the first post-load stay */
-    bool lacks_eplb;            /* upstream refuses experts that may move to other ranks: supports_eplb */
+    const char *eplb;           /* back ends, space-separated, whose experts may move to other ranks; NULL: every one */
     struct cs_quant {           /* what a quantization config says when it says nothing else */
         int bits;
         int64_t group, block; /* block: square */
@@ -56,6 +56,8 @@ const struct cs_method *cs_method_by_name(const char *name);
 
 extern const struct cs_backend cs_backends[];
 extern const size_t cs_n_backends;
+/* Whether upstream lets experts move to other ranks (supports_eplb of its quantization methods). */
+bool cs_method_supports_eplb(const struct cs_method *method, const struct cs_backend *backend);
 /* By our name, or by an upstream name in any case. NULL when the method has no such back end. */
 const struct cs_backend *cs_backend_by_name(const struct cs_method *method, const char *name);
 /* Facts (step.h) without which its post-load refuses a layer; 0 when it has no post-load. */

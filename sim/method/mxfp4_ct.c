@@ -19,4 +19,5 @@ const struct cs_method cs_method_mxfp4_ct = {
     .params = params,
     .n_params = CS_COUNT(params),
     .loaders = loaders,
+    .eplb = "",
 };

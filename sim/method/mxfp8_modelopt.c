@@ -12,5 +12,5 @@ static const char *const loaders[] = {"per_expert_mxfp8", NULL};
 
 const struct cs_method cs_method_mxfp8_modelopt = {
     .name = "mxfp8_modelopt", .text = "ModelOpt MXFP8",
-    .params = params, .n_params = CS_COUNT(params), .loaders = loaders, .lacks_eplb = true,
+    .params = params, .n_params = CS_COUNT(params), .loaders = loaders, .eplb = "",
 };

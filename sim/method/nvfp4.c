@@ -45,4 +45,5 @@ const struct cs_method cs_method_nvfp4_ct = {
     .params = ct_params,
     .n_params = CS_COUNT(ct_params),
     .loaders = ct_loaders,
+    .eplb = "cutedsl cutedsl_batched flashinfer_trtllm",
 };

@@ -20,7 +20,7 @@ const struct cs_method cs_method_quark_fp8_tensor = {
     .params = params,
     .n_params = CS_COUNT(params),
     .loaders = loaders,
-    .lacks_eplb = true,
+    .eplb = "",
 };
 
 /* clang-format off */
@@ -39,7 +39,7 @@ const struct cs_method cs_method_quark_fp8_channel = {
     .params = channel_params,
     .n_params = CS_COUNT(channel_params),
     .loaders = channel_loaders,
-    .lacks_eplb = true,
+    .eplb = "",
 };
 
 /* clang-format off */
@@ -58,7 +58,7 @@ const struct cs_method cs_method_quark_fp8_block = {
     .params = block_params,
     .n_params = CS_COUNT(block_params),
     .loaders = block_loaders,
-    .lacks_eplb = true,
+    .eplb = "",
     .usual = {.block = 128},
 };
 
@@ -79,6 +79,6 @@ static const char *const gpt_oss_loaders[] = {"gpt_oss_quark_fp8", NULL};
 /* clang-format off */
 const struct cs_method cs_method_quark_fp8_gpt_oss = {
     .name = "quark_fp8_gpt_oss", .text = "gpt-oss in Quark FP8, gate and up rows interleaved",
-    .params = gpt_oss_params, .n_params = CS_COUNT(gpt_oss_params), .loaders = gpt_oss_loaders, .lacks_eplb = true, .usual = {.options = CS_STATIC_INPUT | CS_WITH_BIAS},
+    .params = gpt_oss_params, .n_params = CS_COUNT(gpt_oss_params), .loaders = gpt_oss_loaders, .eplb = "", .usual = {.options = CS_STATIC_INPUT | CS_WITH_BIAS},
 };
 /* clang-format on */

@@ -217,6 +217,9 @@ enum cs_status cs_sizes_for_method(struct cs_sizes *sizes, const struct cs_metho
     if (!sizes->block[0]) sizes->block[0] = sizes->block[1] = usual->block;
     CS_TRY(cs_sizes_resolve(sizes, is_reference && backend->reference.intermediate ? &backend->reference
                                                                                    : &backend->released));
+    CS_REQUIRE(!sizes->experts_redundant || cs_method_supports_eplb(method, backend), CS_REFUSED,
+               "upstream refuses load balancing of %s with %s (EPLB is not supported): leave redundant experts out",
+               method->name, backend->name);
     return backend->round ? backend->round(sizes) : CS_OK;
 }
 

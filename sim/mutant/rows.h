@@ -24,13 +24,14 @@
     X(COUNTED_TWICE, "counted_twice", OFF, "L6", "vllm#44814; prime-rl#2714; F10", "bytes", "a loader's copy is counted twice: the layer is processed before it is complete") \
     X(DIMENSIONS_CONFUSED, "dimensions_confused", OFF, "P7", "", "bytes", "where one dimension is narrowed, the padding is recorded along the other") \
     X(DUPLICATES_COUNT, "duplicates_count", STANDING, "L7", "F4; vllm#48312", "bytes", "a tensor that comes twice counts twice: the layer is processed before it is complete") \
+    X(EXPERTS_BY_QUOTIENT, "experts_by_quotient", OFF, "T", "F26", "refusal", "combined gpt-oss loaders hand every rank the same number of experts: ranks that have more refuse, or copy one to all") \
     X(EXPERTS_OF_RANK_0, "experts_of_rank_0", OFF, "T", "vllm#27025; vllm#28715; vllm#46441; vllm#51130", "undetermined", "start and end of a rank's experts are mixed up: ranks other than 0 load none") \
     X(FILL_AFTER_POST_LOAD, "fill_after_post_load", OFF, "P6", "", "bytes", "padding is filled after post-load, in the layout that it had before") \
     X(FILL_ONLINE_AGAIN, "fill_online_again", OFF, "P6", "", "values", "a module that was processed while loading is filled again at the end") \
     X(FILL_TWICE, "fill_twice", OFF, "P6", "", "values", "padding is filled once more after post-load") \
     X(FIRST_REGION_ONLY, "first_region_only", OFF, "P7", "", "bytes", "only the first region of a parameter's padding is filled") \
     X(FORGETS_PARAMETERS, "forgets_parameters", OFF, "R8", "", "reference", "post-load drops parameters that it renames, that no kernel reads or that shrink") \
-    X(FUSED_EXPERT_IDS, "fused_expert_ids", OFF, "T", "F15", "undetermined", "fused 3-D checkpoints leave redundant experts unwritten") \
+    X(FUSED_EXPERT_IDS, "fused_expert_ids", OFF, "T", "F15", "undetermined", "fused 3-D checkpoints, and gpt-oss expert by expert, leave redundant experts unwritten") \
     X(GATE_UP_SWAPPED, "gate_up_swapped", OFF, "L1", "vllm#42821; skyrl#1680", "reference", "gate and up change places") \
     X(GATED_END_PAD, "gated_end_pad", OFF, "P8", "vllm#48624; vllm#55649; sglang#30888", "reference", "gated halves are padded at the end of the pair, so that up begins too early") \
     X(KV_SCALES_KEPT, "kv_scales_kept", STANDING, "R6", "F8", "bytes", "a checkpoint without KV-cache scales leaves those of the one before, where a cold start has 1") \

@@ -156,11 +156,12 @@ static enum cs_status check_numbers(const struct cs_scenario *scenario) {
 
 /* Experts that may move to other ranks, as upstream refuses them: fused_moe/layer.py, routed_experts.py. */
 static enum cs_status check_balance(const struct cs_scenario *scenario) {
-    const struct cs_method *method = cs_scenario_method(scenario);
+    const struct cs_backend *backend = cs_scenario_backend(scenario);
     int64_t n = scenario->model.experts + scenario->layer.redundant;
-    CS_REQUIRE(!method->lacks_eplb, CS_BAD_SCRIPT,
-               "%s:%d: experts.redundant: upstream refuses load balancing of %s (EPLB is not supported): leave it out",
-               scenario->file, scenario->line, method->name);
+    CS_REQUIRE(cs_method_supports_eplb(cs_scenario_method(scenario), backend), CS_BAD_SCRIPT,
+               "%s:%d: experts.redundant: upstream refuses load balancing of %s with %s (EPLB is not supported): leave "
+               "it out",
+               scenario->file, scenario->line, backend->method, backend->name);
     CS_REQUIRE(n % scenario->ep == 0, CS_BAD_SCRIPT,
                "%s:%d: experts.redundant: %" PRId64
                " experts with the copies, on ep %d ranks: load balancing needs the "

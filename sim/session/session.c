@@ -99,7 +99,7 @@ static bool next_slot(const struct cs_rank *rank, const struct cs_route *route, 
         *slot = -1;
         return (*copy)++ == 0;
     }
-    for (int64_t n = sizes->experts_global + sizes->experts_redundant;
+    for (int64_t n = cs_load_physical_experts(rank, route->loader);
          *copy * sizes->experts_global + route->expert < n;) {
         *slot = cs_load_slot(rank->spec, route->row, (*copy)++ * sizes->experts_global + route->expert);
         bool is_lost = rank->spec->ep_rank > 0 && cs_rank_has_defect(rank, CS_DEFECT_EXPERTS_OF_RANK_0);

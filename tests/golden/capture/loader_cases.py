@@ -1,6 +1,7 @@
 """The cases of loaders.py."""
 import functools
 import importlib
+import re
 import sys
 import types
 
@@ -199,7 +200,7 @@ def fp8():
     for act in ("dynamic", "static"):
         for tp, r in ((1, 0), (2, 0), (2, 1)):
             c = dict(E=2, H=64, I=96, tp=tp, rank=r, backend=FB.TRITON, quant=fp8cfg(None, act))
-            case(f"fp8pt-{act}-tp{tp}r{r}", "fp8_per_tensor", c, lambda c: std_ckpt(c, f8, scales=[sc] + ([isc] if act == "static" else [])),
+            case(f"fp8pt-{act}-tp{tp}r{r}", "fp8_per_tensor", c, lambda c, act=act: std_ckpt(c, f8, scales=[sc] + ([isc] if act == "static" else [])),
                  dump=(act == "static" and tp == 2 and r == 1), note="w13_input_scale: w1 and w3 write the same slot, later wins (up after gate here)")
     c = dict(E=2, H=64, I=96, tp=1, rank=0, backend=FB.TRITON, quant=fp8cfg(None, "static"))
     case("fp8pt-static-order-up-first", "fp8_per_tensor", c, lambda c: std_ckpt(c, f8, scales=[sc, isc], order=("up_proj", "down_proj", "gate_proj")))
@@ -461,7 +462,7 @@ def online():
     orig_es = torch.empty_strided
     for name, cls, be in specs:
         for tp, r, I, bias in ((1, 0, 96, False), (2, 0, 192, False), (2, 1, 192, True), (3, 2, 96, False), (2, 1, 96, False)):
-            q = lambda c: Shim(lambda l: cls(moe=l.moe_config), "fp8")
+            q = lambda c, cls=cls: Shim(lambda l: cls(moe=l.moe_config), "fp8")
             c = dict(E=2, H=96, I=I, tp=tp, rank=r, backend=be, bias=bias, quant=q)
             cid = f"online-{name}-I{I}-tp{tp}r{r}"
             if C.FILTER and C.FILTER not in cid and C.FILTER != "online":
@@ -1013,6 +1014,67 @@ def models():
           (64, 32), u8, 0, lambda c: std_ckpt(c, u8, 2, scales=[("weight_scale", u8, lambda pj, o, i: (o, i // 32))])), "packed uint8 weight: refused")
 
 
+# ---------------------------------------------------------------- sizes that do not divide, experts that ranks cannot move
+def uneven():
+    mx = lambda c: gpt_ckpt(c)
+    oss_bf = dict(bias=True, act="swigluoai", cls=GO.GptOssRoutedExperts)
+    bf_ck, bf_st = (lambda c: gpt_ckpt(c, "bf16")), (lambda c: gpt_stream_ckpt(c, "bf16"))
+    for E, ep in ((5, 2), (3, 2), (7, 3)):
+        for r in range(ep):
+            c = dict(E=E, H=64, I=64, tp=1, rank=0, ep=ep, eprank=r)
+            case(f"gptoss-mx-E{E}-ep{ep}r{r}", "gptoss_mxfp4", dict(c, backend=MB.TRITON, **OSS), mx, gpt_load("mxfp4"))
+            case(f"gptoss-mx-stream-E{E}-ep{ep}r{r}", "gptoss_mxfp4_streamed", dict(c, backend=MB.TRITON, **OSS), gpt_stream_ckpt,
+                 gpt_load("mxfp4"))
+            case(f"gptoss-bf16-E{E}-ep{ep}r{r}", "gptoss_bf16", dict(c, backend=UB.TRITON, **oss_bf), bf_ck, gpt_load(None))
+            case(f"gptoss-bf16-stream-E{E}-ep{ep}r{r}", "gptoss_bf16", dict(c, backend=UB.TRITON, **oss_bf), bf_st, gpt_load(None))
+    for r in range(2):
+        c = dict(E=4, H=64, I=64, tp=1, rank=0, ep=2, eprank=r, placement="round_robin", groups=2)
+        case(f"gptoss-mx-roundrobin-ep2r{r}", "gptoss_mxfp4", dict(c, backend=MB.TRITON, **OSS), mx, gpt_load("mxfp4"))
+        c = dict(E=4, H=64, I=64, tp=1, rank=0, ep=2, eprank=r, redundant=2)
+        case(f"gptoss-bf16-stream-eplb-ep2r{r}", "gptoss_bf16", dict(c, backend=UB.TRITON, **oss_bf), bf_st, gpt_load(None))
+        case(f"gptoss-bf16-eplb-ep2r{r}", "gptoss_bf16", dict(c, backend=UB.TRITON, **oss_bf), bf_ck, gpt_load(None))
+    # a hidden size or an intermediate size of no whole blocks
+    for H, I, tp in ((80, 96, 1), (80, 96, 2), (64, 112, 1), (224, 224, 2), (448, 224, 4)):
+        for r in range(tp):
+            case(f"gptoss-mx-H{H}-I{I}-tp{tp}r{r}", "gptoss_mxfp4", dict(E=2, H=H, I=I, tp=tp, rank=r, backend=MB.TRITON, **OSS), mx,
+                 gpt_load("mxfp4"))
+    case("gptoss-mx-stream-H80-I112-tp2r1", "gptoss_mxfp4_streamed", dict(E=2, H=80, I=112, tp=2, rank=1, backend=MB.TRITON, **OSS),
+         gpt_stream_ckpt, gpt_load("mxfp4"))
+
+
+# ---------------------------------------------------------------- experts that may move to other ranks (EPLB)
+def balanced():
+    """One layer of each method, variant and back end, on the second of two ranks: four experts and two copies."""
+    kept = {}
+
+    def model_type(new=None):
+        config = getattr(C.VC.model_config, "hf_config", None)
+        if new:
+            config.model_type = new
+        return getattr(config, "model_type", None)
+
+    def keep(kind):
+        def f(cid, *args, **_):
+            c = next(a for a in args if isinstance(a, dict))
+            stem = re.sub(r"-(tp|ep|I)\d.*", "", cid)
+            if c["H"] <= 128 and any(callable(a) for a in args):  # what only shows sizes has no checkpoint
+                kept.setdefault((kind, stem, c.get("backend")), (args, dict(C.POISON_F32), model_type()))
+        return f
+    real = {n: globals()[n] for n in ("case", "online_case", "error")}
+    globals().update(case=keep("case"), online_case=keep("online_case"), error=lambda *a: None)
+    for part in (unq, fp8, nv, quark, wna, online):
+        part()
+    globals().update(real)
+    for (kind, stem, be), (args, poison, model) in kept.items():
+        args = [dict(a, E=4, tp=1, rank=0, ep=2, eprank=1, redundant=2) if isinstance(a, dict) else a for a in args]
+        if model:
+            model_type(model)
+        C.POISON_F32.update(poison)
+        name = "" if be is None or be.name in stem else f"-{be.name}"
+        real[kind](f"{stem}{name}-eplb-ep2r1", *args)
+        C.POISON_F32.clear()
+
+
 def rounding_table():
     """real rounding functions, called directly"""
     from vllm.model_executor.layers.fused_moe.oracle.mxfp4 import mxfp4_round_up_hidden_size_and_intermediate_size as rm
@@ -1050,7 +1112,7 @@ def rounding_table():
     return out
 
 
-PARTS = dict(reload=reload, models=models, oss_tiny=oss_tiny, oss_real=oss_real, unq=unq, fp8=fp8, nv=nv, quark=quark, wna=wna, online=online, deepep=deepep, edge=edge)
+PARTS = dict(reload=reload, models=models, oss_tiny=oss_tiny, oss_real=oss_real, unq=unq, fp8=fp8, nv=nv, quark=quark, wna=wna, online=online, deepep=deepep, edge=edge, uneven=uneven, balanced=balanced)
 
 
 def run():
