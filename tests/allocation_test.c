@@ -245,6 +245,7 @@ static void verbs(void **state) {
         "help cs.reload",
         "help run",
         "check toy.lua",
+        "check model.lua --checkpoint A=checkpoint",
         "run toy.lua --policy none --device ref --json written.json --junit written.txt --jobs 1 --color never",
         "run toy.lua --device emu --coverage written.json --jobs 1",
         "run model.lua --checkpoint A=checkpoint --jobs 1",

@@ -291,6 +291,32 @@ static void a_patched_checkpoint_is_written_like_any_other(void **state) {
     assert_string_equal(outcome.out, "coldstart 0.1.0\n1\n");
 }
 
+static void a_list_is_written_nowhere(void **state) {
+    (void)state;
+    assert_run("make-checkpoint model.lua B --list", CS_EXIT_PASSED, "layers.0.norm.weight  BF16  [8]\nlayers.1.norm.weight  BF16  [8]\n", "");
+    assert_refused("make-checkpoint model.lua A new --list", CS_EXIT_USAGE,
+                   "make-checkpoint wants a scenario file, the name of a checkpoint and with --list nothing more, 3 given");
+}
+
+static void a_folder_is_checked_without_loading_it(void **state) {
+    (void)state;
+    coldstart("make-checkpoint model.lua A fits");
+    assert_run("check model.lua --checkpoint A=fits --checkpoint B=fits/model.safetensors", CS_EXIT_PASSED,
+               "fits   A=fits  2 tensors: 2 taken, 0 not simulated\n"
+               "fits   B=fits/model.safetensors  2 tensors: 2 taken, 0 not simulated\nok     model.lua  dense\n1 checked, 0 wrong\n", "");
+    assert_run("check model.lua --checkpoint A=empty", CS_EXIT_USAGE,
+               "wrong  model.lua: empty: has neither model.safetensors.index.json nor a *.safetensors file: is it the right folder?\n"
+               "1 checked, 1 wrong\n", "");
+    assert_run("check model.lua t/a.lua --checkpoint C=fits", CS_EXIT_USAGE,
+               "wrong  model.lua: unknown checkpoint \"C\": did you mean \"A\"?\n"
+               "wrong  t/a.lua: --checkpoint C: no selected scenario has a checkpoint that a folder could replace\n2 checked, 2 wrong\n", "");
+    assert_run("check model.lua --checkpoint A=fits --checkpoint A=empty", CS_EXIT_USAGE,
+               "wrong  model.lua: --checkpoint is given twice for one name: \"A=fits\" and \"A=empty\"\n1 checked, 1 wrong\n", "");
+    assert_run("check model.lua --checkpoint A=nowhere", CS_EXIT_USAGE,
+               "wrong  model.lua: --checkpoint A=nowhere: No such file or directory\n1 checked, 1 wrong\n", "");
+    assert_refused("check model.lua --set hidden", CS_EXIT_USAGE, "--set wants NAME=VALUE");
+}
+
 /* ---- checkpoints that are copies of others ---- */
 
 /* w [2, 3] and u8 b [4]; the checkpoints are on line 7. */
@@ -448,6 +474,8 @@ int main(void) {
         cmocka_unit_test(a_tensor_larger_than_the_limit_has_a_file_alone),
         cmocka_unit_test(another_seed_gives_other_numbers),
         cmocka_unit_test(what_cannot_be_made_is_named),
+        cmocka_unit_test(a_list_is_written_nowhere),
+        cmocka_unit_test(a_folder_is_checked_without_loading_it),
         cmocka_unit_test(a_patched_checkpoint_is_written_like_any_other),
         cmocka_unit_test(copies_of_copies_may_have_any_names),
         cmocka_unit_test(copies_that_cannot_be_made_are_refused_where_the_script_asks_for_them),

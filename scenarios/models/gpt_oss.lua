@@ -6,6 +6,7 @@
 --
 -- Experts, routers and norms are simulated: what a quantization method or a padded loader touches, and what stands
 -- beside it. Norms and routers are not rounded (Hu); all tensors are bf16 but the experts', which the method makes.
+local decoder = require "models.lib.decoder"
 
 local function weight(shape, created) return { name = "weight", shape = shape, dtype = "bf16", created = created } end
 
@@ -28,25 +29,26 @@ local function modules()
   return list
 end
 
-local function model(name, size)
+local function model(name, options, published)
+  local size = cs.options(name, options, published)
   return cs.model {
     name = name, prefix = "model.",
     layers = size.layers, experts = size.experts, hidden = size.hidden, intermediate = size.intermediate,
     modules = modules(),
-    not_simulated = { "*.self_attn.*", "model.embed_tokens.*", "lm_head.*" },
+    not_simulated = decoder.not_simulated({ "model.embed_tokens.*", "lm_head.*" }, {
+      prefix = "model.", layers = size.layers, published = published.layers,
+    }),
   }
 end
 
 local models = {}
 
 function models.gpt_oss_20b(options)
-  local published = { layers = 24, experts = 32, hidden = 2880, intermediate = 2880 }
-  return model("gpt_oss_20b", cs.options("gpt_oss_20b", options, published))
+  return model("gpt_oss_20b", options, { layers = 24, experts = 32, hidden = 2880, intermediate = 2880 })
 end
 
 function models.gpt_oss_120b(options)
-  local published = { layers = 36, experts = 128, hidden = 2880, intermediate = 2880 }
-  return model("gpt_oss_120b", cs.options("gpt_oss_120b", options, published))
+  return model("gpt_oss_120b", options, { layers = 36, experts = 128, hidden = 2880, intermediate = 2880 })
 end
 
 return models

@@ -56,7 +56,9 @@ enum cs_status cs_load_scenarios(const struct cs_paths *paths, const struct cs_s
                                  const struct cs_settings *settings, struct cs_arena *arena,
                                  struct cs_scenarios *scenarios);
 
-/* "A=DIR": checkpoint A of every scenario that has one is what lies at DIR now. CS_BAD_USAGE when none has it. */
-enum cs_status cs_override_checkpoint(struct cs_scenarios *scenarios, const char *text, struct cs_arena *arena);
+/* For each `--checkpoint A=DIR`: checkpoint A of every scenario that has one is what lies at DIR now. CS_BAD_USAGE when
+ * none has it, or it is given twice; CS_BAD_FILE when nothing is at DIR. */
+enum cs_status cs_override_checkpoints(struct cs_scenarios *scenarios, const struct cs_options *options,
+                                       struct cs_arena *arena);
 
 #endif

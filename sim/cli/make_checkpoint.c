@@ -11,6 +11,7 @@
 
 /* clang-format off */
 const struct cs_option cs_make_checkpoint_options[] = {
+    {"list", 0, NULL, CS_ONCE, "print what the checkpoint consists of, a tensor a line: name, dtype and shape; no DIR, nothing is written"},
     {"max-shard-size", 0, "SIZE", CS_ONCE, "bytes of tensors in one file (default: 5GiB)"},
     {"set", 0, "NAME=VALUE", CS_REPEATED, "give an option that the scenario's file declares another value: coldstart help FILE"},
     {"seed", 0, "N", CS_ONCE, "seed of the numbers, decimal or 0x… (default: the scenario's)"},
@@ -32,6 +33,7 @@ struct making {
     struct cs_progress progress;
     size_t n_entries;
     uint64_t bytes, bytes_total;
+    bool is_listing; /* names instead of files */
     bool is_writing; /* failures of files are those of the output now */
 };
 
@@ -78,9 +80,10 @@ static enum cs_status read_settings(struct making *making, int argc, char **argv
     struct cs_settings settings;
     bool has_seed = false;
     CS_TRY(cs_options_parse(&making->options, cs_make_checkpoint_options, argc, argv, &making->arena));
-    CS_REQUIRE(options->n_words == 3, CS_BAD_USAGE,
-               "make-checkpoint wants a scenario file, the name of a checkpoint and a folder, %zu given",
-               options->n_words);
+    making->is_listing = cs_options_value(options, "list") != NULL;
+    CS_REQUIRE(options->n_words == (making->is_listing ? 2 : 3), CS_BAD_USAGE,
+               "make-checkpoint wants a scenario file, the name of a checkpoint and %s, %zu given",
+               making->is_listing ? "with --list nothing more" : "a folder", options->n_words);
     const char *size = cs_options_value(options, "max-shard-size");
     enum cs_status status = cs_text_bytes(size ? size : "5GiB", &making->max_shard_bytes);
     CS_REQUIRE(status == CS_OK, CS_BAD_USAGE, "--max-shard-size: %s", cs_error_text());
@@ -179,9 +182,22 @@ static enum cs_status write_folder(struct making *making) {
     return CS_OK;
 }
 
+static void list_tensors(const struct cs_checkpoint *checkpoint) {
+    for (size_t i = 0; i < checkpoint->n_entries; i++) {
+        const struct cs_checkpoint_entry *entry = &checkpoint->entries[i];
+        printf("%s  %s  [", entry->name, cs_dtype_safetensors(entry->dtype));
+        for (int d = 0; d < entry->ndim; d++) printf("%s%" PRId64, d ? ", " : "", entry->shape[d]);
+        puts("]");
+    }
+}
+
 static enum cs_status make(struct making *making, int argc, char **argv) {
     CS_TRY(read_settings(making, argc, argv));
     CS_TRY(open_checkpoint(making));
+    if (making->is_listing) {
+        list_tensors(making->checkpoint);
+        return CS_OK;
+    }
     making->is_writing = true;
     return write_folder(making);
 }

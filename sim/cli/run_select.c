@@ -7,27 +7,6 @@ static bool is_option(const struct cs_option_given *given, const char *name) {
     return cs_text_equal(given->option->name, name);
 }
 
-/* The option may be repeated, but not for one checkpoint. */
-static enum cs_status check_is_first(const struct cs_options *options, size_t index) {
-    const char *text = options->given[index].value;
-    size_t length = strcspn(text, "=") + 1;
-    for (size_t i = 0; i < index; i++)
-        CS_REQUIRE(!is_option(&options->given[i], "checkpoint") || strncmp(options->given[i].value, text, length) != 0,
-                   CS_BAD_USAGE, "--checkpoint is given twice for one name: \"%s\" and \"%s\"", options->given[i].value,
-                   text);
-    return CS_OK;
-}
-
-static enum cs_status override_checkpoints(struct cs_run *run) {
-    const struct cs_options *options = &run->options;
-    for (size_t i = 0; i < options->n_given; i++) {
-        if (!is_option(&options->given[i], "checkpoint")) continue;
-        CS_TRY(check_is_first(options, i));
-        CS_TRY(cs_override_checkpoint(&run->scenarios, options->given[i].value, &run->arena));
-    }
-    return CS_OK;
-}
-
 static enum cs_status read_selection(struct cs_run *run, struct cs_selection *selection) {
     const struct cs_options *options = &run->options;
     *selection = (struct cs_selection){.filter = cs_options_value(options, "filter"),
@@ -53,7 +32,8 @@ enum cs_status cs_run_select(struct cs_run *run) {
                 n == 1 ? "" : "s");
     for (size_t i = 0; run->has_mutant && i < run->scenarios.n; i++)
         run->scenarios.items[i].defects = cs_defects_with(run->scenarios.items[i].defects, run->mutant, true);
-    return run->scenarios.n ? override_checkpoints(run) : CS_OK; /* without scenarios every name would be unknown */
+    if (!run->scenarios.n) return CS_OK; /* without scenarios every name would be unknown */
+    return cs_override_checkpoints(&run->scenarios, &run->options, &run->arena);
 }
 
 /* The first tag asked for that no script has: probably a slip of the pen. */

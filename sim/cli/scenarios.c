@@ -220,7 +220,8 @@ static enum cs_status replace_checkpoint(struct cs_scenario *scenario, size_t in
     return cs_scenario_check(scenario);
 }
 
-enum cs_status cs_override_checkpoint(struct cs_scenarios *scenarios, const char *text, struct cs_arena *arena) {
+/* "A=DIR": checkpoint A of every scenario that has one is what lies at DIR now. */
+static enum cs_status override_checkpoint(struct cs_scenarios *scenarios, const char *text, struct cs_arena *arena) {
     const char *equals = strchr(text, '=');
     CS_REQUIRE(equals && equals > text && equals[1], CS_BAD_USAGE, "--checkpoint wants NAME=DIR, found \"%s\"", text);
     CS_REQUIRE(access(equals + 1, R_OK) == 0, CS_BAD_FILE, "--checkpoint %s: %s", text, strerror(errno));
@@ -234,4 +235,26 @@ enum cs_status cs_override_checkpoint(struct cs_scenarios *scenarios, const char
             is_known = true;
         }
     return is_known ? CS_OK : unknown_checkpoint(scenarios, name);
+}
+
+static bool is_folder(const struct cs_option_given *given) { return cs_text_equal(given->option->name, "checkpoint"); }
+
+/* The option may be repeated, but not for one checkpoint. */
+static enum cs_status check_is_first(const struct cs_options *options, size_t index) {
+    const char *text = options->given[index].value;
+    size_t length = strcspn(text, "=") + 1;
+    for (size_t i = 0; i < index; i++)
+        CS_REQUIRE(!is_folder(&options->given[i]) || strncmp(options->given[i].value, text, length) != 0, CS_BAD_USAGE,
+                   "--checkpoint is given twice for one name: \"%s\" and \"%s\"", options->given[i].value, text);
+    return CS_OK;
+}
+
+enum cs_status cs_override_checkpoints(struct cs_scenarios *scenarios, const struct cs_options *options,
+                                       struct cs_arena *arena) {
+    for (size_t i = 0; i < options->n_given; i++) {
+        if (!is_folder(&options->given[i])) continue;
+        CS_TRY(check_is_first(options, i));
+        CS_TRY(override_checkpoint(scenarios, options->given[i].value, arena));
+    }
+    return CS_OK;
 }

@@ -5,14 +5,14 @@
 /* clang-format off */
 const struct cs_verb cs_verbs[] = {
     {"bench", "measure a device against memcpy and the like, or orderings a second", "[fuzz]", cs_bench_cli_options, cs_verb_bench},
-    {"check", "check that scripts are right, without running them", "FILE|DIR...", NULL, cs_verb_check},
+    {"check", "check that scripts are right, without running them", "FILE|DIR...", cs_check_options, cs_verb_check},
     {"conform", "compare with captured runs of real loaders", "DIR", cs_conform_cli_options, cs_verb_conform},
     {"coverage", "which ways of loading were tried, and what would try the others", "[FILE...|diff OLD NEW]", cs_coverage_options, cs_verb_coverage},
     {"fuzz", "judge plans that nobody wrote: all short ones, then random ones; failures are made small", "[FILE|DIR...]", cs_fuzz_cli_options, cs_verb_fuzz},
     {"help", "describe a verb, a scenario file, or the language of scenarios", "[VERB|FILE|lua|cs.FUNCTION]", cs_help_options, cs_verb_help},
     {"list", "list what scenarios can name", "[devices|methods|backends|layouts|loaders|policies|drivers|tables|mutants|models [DIR]|support [DIR]]", NULL,
      cs_verb_list},
-    {"make-checkpoint", "write a checkpoint of a scenario as safetensors files", "FILE NAME DIR", cs_make_checkpoint_options,
+    {"make-checkpoint", "write a checkpoint of a scenario as safetensors files", "FILE NAME [DIR]", cs_make_checkpoint_options,
      cs_verb_make_checkpoint},
     {"merge", "join the results of the shards of a campaign", "FILE|DIR...", cs_merge_options, cs_verb_merge},
     {"mutants", "break the engine in every known way, and see which scenarios notice", "FILE|DIR...", cs_mutants_options, cs_verb_mutants},
