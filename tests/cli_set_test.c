@@ -129,6 +129,36 @@ static void a_checkpoint_is_made_at_that_size(void **state) {
     assert_refused("make-checkpoint dense.lua A more --set hiden=32", CS_EXIT_USAGE, "did you mean \"hidden\"? dense.lua declares hidden\n");
 }
 
+/* ---- dtypes of checkpoints ---- */
+
+/* An f32 router, and experts whose weights are e4m3. */
+static void write_stored(const char *path, const char *router, const char *experts) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             "return cs.scenario {\n  name = 'stored', policies = { 'none' }, method = 'fp8_block', backend = 'triton',\n"
+             "  model = cs.model { name = 'stored', layers = 1, experts = 1, hidden = 128, intermediate = 128, modules = {\n"
+             "    cs.module { name = 'gate', tensors = { { name = 'weight', shape = 'Hu', dtype = 'f32' } }, dtypes = { %s } },\n"
+             "    cs.module { name = 'e', routed_experts = true, checkpoint = 'experts', dtypes = { %s } } } },\n"
+             "  run = function(s)\n    s:cold_start 'A'\n    s:reload { driver = 'layerwise', checkpoint = 'B' }\n    s:expect { params_differ = 0 }\n  end,\n}\n",
+             router, experts);
+    write_text(path, text);
+}
+
+static void checkpoints_may_store_other_numbers_than_the_model_has(void **state) {
+    (void)state;
+    write_stored("stored.lua", "weight = 'bf16'", "weight_scale_inv = 'bf16'");
+    coldstart("make-checkpoint stored.lua A --list");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    assert_says(outcome.out, "gate.weight  BF16  [128]\n");
+    assert_says(outcome.out, "experts.0.gate_proj.weight  F8_E4M3  [128, 128]\n");
+    assert_says(outcome.out, "experts.0.down_proj.weight_scale_inv  BF16  [1, 1]\n");
+    coldstart("run stored.lua");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    write_stored("stored_wrong.lua", "", "weight = 'bf16'");
+    assert_refused("run stored_wrong.lua", CS_EXIT_USAGE,
+                   "stored_wrong.lua:1: model: e: dtypes.weight: \"experts.0.gate_proj.weight\" is e4m3 here, which nothing is converted to");
+}
+
 /* ---- help ---- */
 
 static void help_of_a_file_shows_what_it_declares(void **state) {
@@ -188,6 +218,7 @@ int main(void) {
         cmocka_unit_test(values_keep_their_type_in_json),
         cmocka_unit_test(several_processes_know_them_too),
         cmocka_unit_test(a_checkpoint_is_made_at_that_size),
+        cmocka_unit_test(checkpoints_may_store_other_numbers_than_the_model_has),
         cmocka_unit_test(help_of_a_file_shows_what_it_declares),
         cmocka_unit_test(help_knows_the_language),
         cmocka_unit_test(stubs_and_reference_belong_to_the_language),

@@ -208,6 +208,8 @@ static void own_things_are_checked_where_they_are_made(void **state) {
         {"cs.backend { name = 'b', steps = {}, rounds = { hiden = 1 } }", "s.lua:1: cs.backend.rounds.hiden: unknown key, did you mean \"hidden\"?"},
         {"cs.module { name = 'm', routed_experts = true, checkpoint = 'e', names = { gate_proj = 'a.b' } }",
          "s.lua:1: cs.module.names.gate_proj: found \"a.b\", expected a word without dots"},
+        {"cs.module { name = 'm', tensors = { { name = 'w', shape = 1, dtype = 'f32' } }, dtypes = { w = 'u8' } }",
+         "s.lua:1: cs.module.dtypes.w: found \"u8\", expected \"f32\", \"bf16\" or \"f16\""},
         {"cs.module { name = 'm', first_layer = 1, tensors = { { name = 'w', shape = 1, dtype = 'f32' } } }",
          "s.lua:1: cs.module.first_layer: found 1, expected nothing, unless the name has {layer} in it"},
     };
@@ -222,6 +224,12 @@ static void own_things_must_fit_each_other(void **state) {
         {"local model = cs.model { name = 'm', layers = 1, experts = 4, hidden = 96, intermediate = 96, modules = { cs.module {\n"
          "  name = 'e', routed_experts = true, checkpoint = 'e', names = { gate_prj = 'w1', down_proj = 'w2' } } } }\n" SCENARIO("method = 'mxfp4', backend = 'triton'"),
          "s.lua:3: model: e: names.gate_prj: no loader has a tensor with that word"},
+        {"local model = cs.model { name = 'm', layers = 1, experts = 4, hidden = 96, intermediate = 96, modules = { cs.module {\n"
+         "  name = 'e', routed_experts = true, checkpoint = 'e', dtypes = { weight_scale_inv = 'bf16', weigth = 'bf16' } } } }\n" SCENARIO("method = 'mxfp4', backend = 'triton'"),
+         "s.lua:3: model: e: dtypes.weigth: no tensor has a name that ends with it"},
+        {"local model = cs.model { name = 'm', layers = 1, hidden = 96, modules = { cs.module {\n"
+         "  name = 'n', tensors = { { name = 'w', shape = 1, dtype = 'f32' } }, dtypes = { weight = 'bf16' } } } }\n" SCENARIO("seed = 1"),
+         "s.lua:3: model: n: dtypes.weight: no tensor has a name that ends with it"},
         {WITH("method = cs.method { name = 'mine', params = { { name = 'v', shape = 'E', dtype = 'u8' } }, loaders = { " LOADER " } }"),
          "s.lua:4: loader l: \"{expert}.w\" goes into w, which method mine does not have"},
         {WITH("method = cs.method { name = 'mine', params = { " W_PARAM ", " W_PARAM " }, loaders = { " LOADER " } }"),

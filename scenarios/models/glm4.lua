@@ -15,6 +15,7 @@ local function model(name, options, published, dense)
     modules = decoder.modules {
       block = "mlp", first_layer = dense,
       router = { "gate", decoder.tensor("weight", { "Eg", "Hu" }, "f32"), decoder.tensor("e_score_correction_bias", "Eg", "f32") },
+      stored = { router = { weight = "bf16" } },
     },
     not_simulated = decoder.not_simulated({ "*.mlp.shared_experts.*", "model.embed_tokens.*", "lm_head.*" }, {
       prefix = "model.", block = "mlp", dense = dense, layers = size.layers, published = published.layers + 1,

@@ -10,7 +10,10 @@ local function model(name, options, published)
   return cs.model {
     name = name, prefix = "model.",
     layers = size.layers, experts = size.experts, hidden = size.hidden, intermediate = size.intermediate,
-    modules = decoder.modules { block = "mlp", router = { "gate", decoder.tensor("weight", { "Eg", "Hu" }) } },
+    modules = decoder.modules {
+      block = "mlp", router = { "gate", decoder.tensor("weight", { "Eg", "Hu" }) },
+      stored = { experts = { weight_scale_inv = "bf16" } }, -- of the FP8 checkpoints
+    },
     not_simulated = decoder.not_simulated({ "model.embed_tokens.*", "lm_head.*" }, {
       prefix = "model.", layers = size.layers, published = published.layers,
     }),

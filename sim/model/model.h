@@ -65,11 +65,20 @@ struct cs_rename {
     const char *word, *name;
 };
 
+/* What a checkpoint stores a tensor as, where the engine keeps other numbers: the bf16 of a router that is f32. `word`:
+ * the last one of the tensor's name. */
+struct cs_stored {
+    const char *word;
+    enum cs_dtype dtype;
+};
+
 struct cs_module_spec {
     const char *name;
     const char *checkpoint; /* its name in checkpoints */
     size_t n_renames;       /* of words in the names of its experts' tensors */
     const struct cs_rename *renames;
+    size_t n_stored;
+    const struct cs_stored *stored;
     int layer; /* -1: outside of the decoder layers */
     size_t n_tensors;
     const struct cs_tensor_spec *tensors;

@@ -108,6 +108,21 @@ static void read_names(const struct cs_value *value, void *structure) {
     module->renames = renames;
 }
 
+/* { weight = "bf16" } */
+static void read_dtypes(const struct cs_value *value, void *structure) {
+    MODULE *module = structure;
+    const char *const *words = cs_value_keys(value, &module->n_stored);
+    struct cs_stored *stored = CS_SCRIPT_NEW(value->L, struct cs_stored, module->n_stored);
+    for (size_t i = 0; i < module->n_stored; i++) {
+        struct cs_value dtype;
+        cs_value_field(value, words[i], &dtype);
+        stored[i] = (struct cs_stored){.word = words[i], .dtype = cs_value_dtype(&dtype)};
+        if (!cs_dtype_is_number(stored[i].dtype)) cs_value_fail(&dtype, "\"f32\", \"bf16\" or \"f16\"");
+        lua_pop(value->L, 1);
+    }
+    module->stored = stored;
+}
+
 static void check_module(const struct cs_value *value, void *structure) {
     const MODULE *module = structure;
     struct cs_value tensors, checkpoint, names, first_layer;
@@ -148,6 +163,10 @@ static const struct cs_field module_fields[] = {
                    "routed experts: what the checkpoint calls words of the loader's names, as "
                    "`{ gate_proj = \"w1\" }`"),
      CS_DEFAULT("`{}`")},
+    {CS_CUSTOM_ROW("dtypes", read_dtypes, "table<string, cs.Dtype>",
+                   "what checkpoints store tensors as where engines keep other numbers, by the last word of their "
+                   "names, as `{ weight = \"bf16\" }`"),
+     CS_DEFAULT("`{}`: the model's")},
 };
 const struct cs_record cs_record_module = CS_RECORD("cs.Module.Fields", module_fields, MODULE, check_module);
 

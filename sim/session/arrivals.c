@@ -15,13 +15,11 @@ static void describe(enum cs_dtype dtype, int ndim, const int64_t *shape, char *
     cs_view_text(&view, text);
 }
 
-static bool is_number(enum cs_dtype dtype) { return cs_dtype_is_floating(dtype) && cs_dtype_bits(dtype) >= 16; }
-
 /* Tensors are copied by value: a router's bf16 bias into an f32 one, GPTQ's f16 scales into bf16 ones; powers of two go
  * as bytes, whatever a checkpoint calls them. Source: vllm model_loader/weight_utils.py, default_weight_loader, and
  * fused_moe/routed_experts.py (copy_). */
 static bool dtype_fits(const struct cs_checkpoint_entry *entry, const struct cs_route *route) {
-    bool is_converted = is_number(entry->dtype) && is_number(route->dtype);
+    bool is_converted = cs_dtype_is_number(entry->dtype) && cs_dtype_is_number(route->dtype);
     bool is_power = entry->dtype == CS_E8M0 && route->as == CS_E8M0;
     return entry->dtype == route->dtype || is_converted || is_power;
 }

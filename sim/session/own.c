@@ -92,14 +92,25 @@ static bool is_word(const struct cs_scenario *scenario, const char *word) {
     return is_known;
 }
 
+static bool has_tensor(const struct cs_module_template *module, const char *name) {
+    for (size_t i = 0; i < module->n_tensors; i++)
+        if (cs_text_equal(module->tensors[i].name, name)) return true;
+    return false;
+}
+
 /* A model may be loaded by many loaders, but a word that none of them has is a slip of the pen. */
-static enum cs_status check_renames(const struct cs_scenario *scenario) {
+static enum cs_status check_words(const struct cs_scenario *scenario) {
     for (size_t t = 0; t < scenario->model.n_templates; t++) {
         const struct cs_module_template *module = &scenario->model.templates[t];
         for (size_t i = 0; i < module->n_renames; i++)
             CS_REQUIRE(is_word(scenario, module->renames[i].word), CS_BAD_SCRIPT,
                        "%s:%d: model: %s: names.%s: no loader has a tensor with that word", scenario->file,
                        scenario->line, module->name, module->renames[i].word);
+        for (size_t i = 0; i < module->n_stored; i++)
+            CS_REQUIRE(has_tensor(module, module->stored[i].word) ||
+                           (module->is_routed_experts && is_word(scenario, module->stored[i].word)),
+                       CS_BAD_SCRIPT, "%s:%d: model: %s: dtypes.%s: no tensor has a name that ends with it",
+                       scenario->file, scenario->line, module->name, module->stored[i].word);
     }
     return CS_OK;
 }
@@ -178,9 +189,9 @@ static enum cs_status check_step(struct values *values, const struct cs_step *st
 }
 
 enum cs_status cs_session_check_own(const struct cs_scenario *scenario) {
+    CS_TRY(check_words(scenario));
     if (!scenario->method) return CS_OK;
     CS_TRY(check_own_loaders(scenario));
-    CS_TRY(check_renames(scenario));
     if (scenario->own_method) CS_TRY(check_own_method(scenario));
     const struct cs_backend *backend = scenario->own_backend;
     struct values values = {.method = cs_scenario_method(scenario)};

@@ -56,6 +56,7 @@ static enum cs_status module_of(struct cs_session *session, const struct cs_modu
         module->checkpoint ? name_of(&session->arena, scenario->model.prefix, module->checkpoint, layer) : spec->name;
     CS_REQUIRE(spec->name && spec->checkpoint, CS_NO_MEMORY, "out of memory for the names of modules");
     spec->n_renames = module->n_renames, spec->renames = module->renames;
+    spec->n_stored = module->n_stored, spec->stored = module->stored;
     spec->layer = strstr(module->name, layer_word) ? layer : -1;
     spec->processes_while_loading = scenario->model.is_toy && scenario->model.toy_processes_while_loading;
     if (scenario->model.is_toy) {

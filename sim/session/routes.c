@@ -57,17 +57,38 @@ static enum cs_status toy_routes(struct cs_session *session, const char *checkpo
     return CS_OK;
 }
 
+/* Checkpoints of this model may store other numbers than its parameters are. */
+static enum cs_status store_otherwise(const struct cs_scenario *scenario, const struct cs_module_spec *spec,
+                                      struct cs_route *route) {
+    const char *dot = strrchr(route->tensor, '.');
+    for (size_t i = 0; i < spec->n_stored; i++) {
+        const struct cs_stored *stored = &spec->stored[i];
+        if (!dot || !cs_text_equal(dot + 1, stored->word)) continue;
+        CS_REQUIRE(cs_dtype_is_number(route->dtype), CS_BAD_SCRIPT,
+                   "%s:%d: model: %s: dtypes.%s: \"%s\" is %s here, which nothing is converted to", scenario->file,
+                   scenario->line, spec->name, stored->word, route->tensor, cs_dtype_name(route->dtype));
+        route->dtype = route->as = stored->dtype;
+    }
+    return CS_OK;
+}
+
+static enum cs_status add_module_routes(struct cs_session *session, const struct cs_loader *loader, size_t module,
+                                        struct cs_routes *routes) {
+    const struct cs_rank_spec *rank = &session->model.ranks[0];
+    const struct cs_module_spec *spec = &rank->modules[module];
+    if (!spec->backend) return plain_routes(session, spec, module, routes);
+    routes->renames = spec->renames, routes->n_renames = spec->n_renames;
+    return cs_routes_of_loader(routes, loader, spec->checkpoint, &rank->sizes, module);
+}
+
 static enum cs_status model_routes(struct cs_session *session, const struct cs_loader *loader,
                                    struct cs_routes *routes) {
-    const struct cs_rank_spec *rank = &session->model.ranks[0];
+    const struct cs_module_spec *modules = session->model.ranks[0].modules;
     for (size_t m = 0; m < session->model.n_modules; m++) {
-        const struct cs_module_spec *spec = &rank->modules[m];
-        if (!spec->backend) {
-            CS_TRY(plain_routes(session, spec, m, routes));
-            continue;
-        }
-        routes->renames = spec->renames, routes->n_renames = spec->n_renames;
-        CS_TRY(cs_routes_of_loader(routes, loader, spec->checkpoint, &rank->sizes, m));
+        size_t first = routes->n;
+        CS_TRY(add_module_routes(session, loader, m, routes));
+        for (size_t i = first; i < routes->n && modules[m].n_stored; i++)
+            CS_TRY(store_otherwise(session->config.scenario, &modules[m], &routes->items[i]));
     }
     return CS_OK;
 }

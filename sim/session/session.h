@@ -34,6 +34,8 @@ struct cs_module_template {
     int64_t first_layer;    /* layers before it have no such module */
     size_t n_renames;       /* routed experts: words that this checkpoint calls otherwise */
     const struct cs_rename *renames;
+    size_t n_stored; /* dtypes in checkpoints that are not the model's */
+    const struct cs_stored *stored;
     size_t n_tensors;
     const struct cs_template_tensor *tensors;
 };

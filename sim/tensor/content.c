@@ -48,7 +48,6 @@ static uint64_t sane(enum cs_dtype dtype, uint8_t byte) {
     }
 }
 
-static bool is_number_itself(enum cs_dtype dtype) { return cs_dtype_is_floating(dtype) && cs_dtype_bits(dtype) >= 16; }
 
 uint64_t cs_content_element(const struct cs_content *content, enum cs_dtype dtype, uint64_t index) {
     int bits = cs_dtype_bits(dtype);
@@ -63,7 +62,7 @@ uint64_t cs_content_element(const struct cs_content *content, enum cs_dtype dtyp
     uint64_t element;
     if (content->kind == CS_CONTENT_DIGIT) {
         uint8_t digit = digit_byte(i + content->key, content->shift);
-        element = is_number_itself(as) ? floating(as, digit) : digit;
+        element = cs_dtype_is_number(as) ? floating(as, digit) : digit;
     } else {
         uint8_t byte = content->kind == CS_CONTENT_HASH ? hash_byte(content->key, i) : pattern_byte(content->key, i);
         element = sane(as, (uint8_t)(byte + content->shift));

@@ -38,6 +38,7 @@ const char *cs_dtype_safetensors(enum cs_dtype dtype) { return dtypes[dtype].saf
 const char *cs_dtype_torch(enum cs_dtype dtype) { return torch_names[dtype]; }
 int cs_dtype_bits(enum cs_dtype dtype) { return dtypes[dtype].bits; }
 bool cs_dtype_is_floating(enum cs_dtype dtype) { return dtypes[dtype].is_floating; }
+bool cs_dtype_is_number(enum cs_dtype dtype) { return cs_dtype_is_floating(dtype) && cs_dtype_bits(dtype) >= 16; }
 
 enum cs_status cs_dtype_parse(const char *name, enum cs_dtype *dtype) {
     const char *known[3 * CS_N_DTYPES];

@@ -50,6 +50,8 @@ const char *cs_dtype_safetensors(enum cs_dtype dtype); /* "BF16" */
 const char *cs_dtype_torch(enum cs_dtype dtype);       /* "bfloat16", "float8_e4m3fn", "uint8" … */
 int cs_dtype_bits(enum cs_dtype dtype);
 bool cs_dtype_is_floating(enum cs_dtype dtype);
+/* A floating dtype whose elements stand for themselves, without a scale beside them: 16 bits or more. */
+bool cs_dtype_is_number(enum cs_dtype dtype);
 /* Finds a dtype by any of its three names. CS_BAD_TYPE names the word and the nearest dtype. */
 enum cs_status cs_dtype_parse(const char *name, enum cs_dtype *dtype);
 /* Bit pattern of `value` in `dtype`: round to nearest even, e4m3 saturates, integers truncate toward zero.

@@ -12,7 +12,6 @@ Folders are written here, without the safetensors package: shards, their index, 
 """
 
 import collections
-import fnmatch
 import itertools
 import json
 import math
@@ -70,13 +69,6 @@ class Listing:
                 ends = itertools.zip_longest(words[::2], map(str, numbers), fillvalue="")
                 found["".join(itertools.chain(*ends))] = what
         return found
-
-    def kept(self, tensors):
-        """As an engine keeps them: it converts some into numbers of another width."""
-        rules = self.content.get("kept_as", {})
-        assert all(fnmatch.filter(tensors, pattern) for pattern in rules), rules
-        as_kept = lambda name, dtype: next((kept for pattern, kept in rules.items() if fnmatch.fnmatchcase(name, pattern)), dtype)
-        return {name: (as_kept(name, dtype), shape) for name, (dtype, shape) in tensors.items()}
 
     def small(self):
         """What a small model takes of all names, and what it leaves."""
@@ -206,7 +198,7 @@ class Tester:
         taken, skipped = listing.expand("taken"), listing.expand("skipped")
         check_totals(listing, taken, skipped)
         full = (*listing.settings, "--set", "published=true", "--set", f"layers={listing.sizes['L']}")
-        same(listing.model, self.listed(script, "A", *full), listing.kept(taken))
+        same(listing.model, self.listed(script, "A", *full), taken)
         self.check_headers(listing, script, full, taken, skipped)
         self.check_small(listing, script)
         return len(taken), len(skipped)
@@ -232,13 +224,13 @@ class Tester:
         run, check = ("run", script, *listing.settings), ("check", script, *listing.settings)
         status, expected, errors = self.run(*run)
         assert status == 0 and re.search(rf"^PASSED  published.{listing.scenario} ", expected, re.M), expected + errors
-        same(listing.model, self.listed(script, "A", *listing.settings), listing.kept(taken))
+        same(listing.model, self.listed(script, "A", *listing.settings), taken)
 
         folder = Folder(self.scratch / listing.model / "small", listing, taken | skipped, 3).write_numbers()
         made = self.scratch / listing.model / "made"
         status, _, errors = self.run("make-checkpoint", script, "A", made, *listing.settings)
         assert status == 0, errors
-        same(listing.model, tensors_in(made), listing.kept(taken))
+        same(listing.model, tensors_in(made), taken)
         status, found, errors = self.run(*run, "--checkpoint", f"A={folder.path}", "--checkpoint", f"B={made}")
         assert (status, found) == (0, expected), f"{listing.model}: {found}{errors}"
 

@@ -15,17 +15,18 @@ end
 -- The modules of a model, in the order in which engines build them. `moe`:
 --   block        "mlp": what decoder layers call their experts' block
 --   router       { name, tensor, … }
+--   stored       dtypes in checkpoints that are not those that engines keep: { router = {…}, experts = {…} }
 --   names        the checkpoint's words for gate_proj, up_proj and down_proj, where they are others
 --   first_layer  layers before it are dense
 function decoder.modules(moe)
   local block, first = "layers.{layer}." .. moe.block, moe.first_layer or 0
-  local router = { table.unpack(moe.router, 2) }
+  local router, stored = { table.unpack(moe.router, 2) }, moe.stored or {}
   return {
     norm "layers.{layer}.input_layernorm", norm "layers.{layer}.post_attention_layernorm", norm "norm",
-    cs.module { name = block .. "." .. moe.router[1], tensors = router, first_layer = first },
+    cs.module { name = block .. "." .. moe.router[1], tensors = router, first_layer = first, dtypes = stored.router },
     cs.module {
       name = block .. ".experts.routed_experts", checkpoint = block .. ".experts",
-      routed_experts = true, names = moe.names, first_layer = first,
+      routed_experts = true, names = moe.names, first_layer = first, dtypes = stored.experts,
     },
   }
 end
