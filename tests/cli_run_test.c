@@ -386,14 +386,14 @@ static void copies_that_cannot_be_made_are_refused_where_the_script_asks_for_the
 static void a_checkpoint_of_a_size_that_no_shape_takes_is_named(void **state) {
     (void)state;
     write_text("odd.lua",
-                          "return cs.scenario {\n  name = 'odd', policies = { 'none' }, defects = { 'sizes_unchecked' }, method = 'mxfp4', backend = 'triton',\n"
+                          "return cs.scenario {\n  name = 'odd', policies = { 'none' }, defects = { 'sizes_unchecked' }, method = 'mxfp8_modelopt', backend = 'triton',\n"
                           "  model = cs.model { name = 'experts', layers = 1, experts = 2, hidden = 64, intermediate = 64, modules = {\n"
                           "    cs.module { name = 'l.{layer}.e', checkpoint = 'l.{layer}.e', routed_experts = true } } },\n"
                           "  checkpoints = { A = cs.pattern(0),\n    B = cs.pattern(1, 33) },\n"
                           "  run = function(s) s:cold_start 'A' s:reload { driver = 'layerwise', checkpoint = 'B' } s:expect(cs.equal()) end,\n}\n");
     coldstart("run odd.lua");
     assert_int_equal(outcome.status, CS_EXIT_USAGE);
-    assert_says(outcome.err, "odd.lua:6: checkpoint B: tensor \"l.0.e.0.down_proj.weight\": shape word \"If/2\": 33 is not a multiple of 2");
+    assert_says(outcome.err, "odd.lua:6: checkpoint B: tensor \"l.0.e.0.down_proj.weight_scale\": shape word \"If/32\": 33 is not a multiple of 32");
 }
 
 static void padding_wants_rows(void **state) {

@@ -100,7 +100,7 @@ static void a_retry_of_a_stopped_load_is_judged(void **state) {
     cs_arena_release(&arena);
 }
 
-/* Two ranks, one block of 128: rank 1 has scales of padding alone, created as 1. A server built on meta has recorded the
+/* DeepEP rounds 64 columns to 256, two blocks of 128: the second has scales of padding alone, created as 1. A server built on meta has recorded the
  * value 0 (R2.2, a limitation of the release): nothing is expected of it. Without the limitation, everything is. */
 static void a_model_built_on_meta_is_judged_where_it_knows_its_padding_values(void **state) {
     (void)state;
@@ -111,8 +111,8 @@ static void a_model_built_on_meta_is_judged_where_it_knows_its_padding_values(vo
         struct cs_fuzz_result result;
         const struct cs_judge_options mutant = {.defects = CS_DEFECT_BIT(CS_DEFECT_META_RECORDS_ZERO)};
         snprintf(text, sizeof text,
-                 "seed=1 backend=quark_fp8_block/marlin loader=per_expert_quark_fp8_block ranks=tp2 layers=1 experts=1 "
-                 "hidden=64 intermediate=64 beside=nothing rounding=released allocator=random policy=record_and_fill "
+                 "seed=1 backend=quark_fp8_block/marlin loader=per_expert_quark_fp8_block ranks=ep2 layers=1 experts=2 "
+                 "hidden=64 intermediate=128 layer=deepep beside=nothing rounding=released allocator=random policy=record_and_fill "
                  "device=ref start=meta_build arrival=file engine=%s steps=A,layerwise:B", engines[i]);
         struct cs_fuzz_plan plan = plan_of(text);
         result = judge(&plan, &arena);

@@ -314,8 +314,15 @@ static void redundant_experts_of_a_fused_tensor(void **state) {
     assert_ok(SEND(&layer, "gate_up_proj", -1, 1, 2, 2, 1));
     assert_int_equal(layer.last.counted, 4);
     assert_int_equal(bytes_of(&bare_param(&layer.bare, 0, "w13_weight")->view)[8], 0xAA);
-    layer.loader = cs_loader_by_name("llama4");
+    layer.loader = cs_loader_by_name("llama4"); /* all ranks' experts at once: three slots for two */
+    assert_int_equal(SEND(&layer, "gate_up_proj", -1, 1, 2, 1, 2), CS_BAD_SHAPE);
+    assert_says(cs_error_text(), "2 experts do not fit 3");
+    layer.bare.spec.sizes.ep = 2; /* by number: expert 2 is in no checkpoint */
     assert_int_equal(SEND(&layer, "gate_up_proj", -1, 1, 2, 1, 2), CS_BAD_INDEX);
+    assert_says(cs_error_text(), "expert 2 of rank 0 is outside of the checkpoint's 2");
+    layer.bare.spec.sizes.experts = 2, layer.bare.spec.sizes.options = CS_NOT_GATED;
+    assert_int_equal(SEND(&layer, "gate_up_proj", -1, 1, 2, 1, 2), CS_BAD_SHAPE);
+    assert_says(cs_error_text(), "experts have none");
     bare_close(&layer.bare);
 }
 

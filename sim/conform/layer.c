@@ -132,11 +132,22 @@ static const struct cs_route *find_route(const struct cs_layer *layer, const cha
     return NULL;
 }
 
-/* Biases that no parameter takes, and experts beyond the layer's. */
+/* Projections, of one expert or of all of them, that upstream's table of names has for such a layer. */
+static bool is_projection(const struct cs_layer *layer, const char *name) {
+    static const char *const projections[] = {"down_proj", "up_proj", "gate_proj", "gate_up_proj"};
+    size_t n = layer->rank_spec.sizes.options & CS_NOT_GATED ? 2 : CS_COUNT(projections);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(name, projections[i], strlen(projections[i])) == 0) return true;
+    return false;
+}
+
+/* Biases that no parameter takes, experts beyond the layer's, and gates of layers without. */
 static bool is_skipped(const struct cs_layer *layer, const char *name) {
     size_t digits = strspn(name, "0123456789");
-    bool is_beyond = digits && name[digits] == '.' && strtoll(name, NULL, 10) >= layer->rank_spec.sizes.experts_global;
-    return is_beyond || cs_text_matches("*.bias", name);
+    const char *tensor = digits && name[digits] == '.' ? name + digits + 1 : name;
+    bool is_beyond = tensor != name && strtoll(name, NULL, 10) >= layer->rank_spec.sizes.experts_global;
+    bool is_nobodys = strstr(tensor, "_proj") && !is_projection(layer, tensor);
+    return is_beyond || is_nobodys || cs_text_matches("*.bias", name);
 }
 
 enum cs_status cs_layer_send(struct cs_layer *layer, const struct cs_checkpoint *checkpoint, const char *prefix) {

@@ -180,11 +180,20 @@ static void roll_steps(struct cs_plan_stream *stream, struct cs_fuzz_plan *plan)
     deal_checkpoints(plan, &stream->dice);
 }
 
-static void roll_legal(struct cs_plan_stream *stream, struct cs_fuzz_plan *plan) {
+static bool roll_legal_axes(struct cs_plan_stream *stream, struct cs_fuzz_plan *plan) {
     for (size_t tries = 0; tries < TRIES; tries++) {
         *plan = (struct cs_fuzz_plan){0};
         roll_axes(stream, plan);
-        if (cs_axes_are_legal(&stream->memo, plan)) break;
+        if (cs_axes_are_legal(&stream->memo, plan)) return true;
+    }
+    return false;
+}
+
+/* A stretch may have been dealt values that no legal plan has, such as one way to be split and no experts to split. */
+static void roll_legal(struct cs_plan_stream *stream, struct cs_fuzz_plan *plan) {
+    if (!roll_legal_axes(stream, plan)) {
+        allow_all(stream);
+        (void)roll_legal_axes(stream, plan);
     }
     roll_steps(stream, plan);
 }

@@ -8,50 +8,50 @@
 /* clang-format off */
 /*   tensor                          shape                dtype    as       parameter           split       shard    block when */
 static const struct cs_loader_row combined_rows[] = {
-    {"gate_up_proj_blocks",          "E 2*If Hu//32 16",   CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
-    {"gate_up_proj_scales",          "E 2*If Hu//32",      CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
-    {"gate_up_proj_bias",            "E 2*If",            CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 64, 0},
-    {"down_proj_blocks",             "E Hu If//32 16",     CS_U8,   CS_U8,   "w2_weight",         CS_COLUMNS, CS_WHOLE, 16, 0},
-    {"down_proj_scales",             "E Hu If//32",        CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
-    {"down_proj_bias",               "E Hu",              CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  0},
+    {"gate_up_proj_blocks", "E 2*If Hu//32 16", CS_U8,   CS_U8,   "w13_weight",       CS_ROWS,    CS_WHOLE, 64, 0},
+    {"gate_up_proj_scales", "E 2*If Hu//32",    CS_U8,   CS_E8M0, "w13_weight_scale", CS_ROWS,    CS_WHOLE, 64, 0},
+    {"gate_up_proj_bias",   "E 2*If",           CS_BF16, CS_BF16, "w13_bias",         CS_ROWS,    CS_WHOLE, 64, 0},
+    {"down_proj_blocks",    "E Hu If//32 16",   CS_U8,   CS_U8,   "w2_weight",        CS_COLUMNS, CS_WHOLE, 16, 0},
+    {"down_proj_scales",    "E Hu If//32",      CS_U8,   CS_E8M0, "w2_weight_scale",  CS_COLUMNS, CS_WHOLE, 1,  0},
+    {"down_proj_bias",      "E Hu",             CS_BF16, CS_BF16, "w2_bias",          CS_UNSPLIT, CS_WHOLE, 0,  0},
 };
 static const struct cs_loader_row streamed_rows[] = {
-    {"{expert}.w13_weight",          "2*If Hu//32 16",     CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
-    {"{expert}.w13_weight_scale",    "2*If Hu//32",        CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
-    {"{expert}.w13_bias",            "2*If",              CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 64, 0},
-    {"{expert}.w2_weight",           "Hu If//32 16",       CS_U8,   CS_U8,   "w2_weight",         CS_COLUMNS, CS_WHOLE, 16, 0},
-    {"{expert}.w2_weight_scale",     "Hu If//32",          CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
-    {"{expert}.w2_bias",             "Hu",                CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  0},
+    {"{expert}.w13_weight",       "2*If Hu//32 16", CS_U8,   CS_U8,   "w13_weight",       CS_ROWS,    CS_WHOLE, 64, 0},
+    {"{expert}.w13_weight_scale", "2*If Hu//32",    CS_U8,   CS_E8M0, "w13_weight_scale", CS_ROWS,    CS_WHOLE, 64, 0},
+    {"{expert}.w13_bias",         "2*If",           CS_BF16, CS_BF16, "w13_bias",         CS_ROWS,    CS_WHOLE, 64, 0},
+    {"{expert}.w2_weight",        "Hu If//32 16",   CS_U8,   CS_U8,   "w2_weight",        CS_COLUMNS, CS_WHOLE, 16, 0},
+    {"{expert}.w2_weight_scale",  "Hu If//32",      CS_U8,   CS_E8M0, "w2_weight_scale",  CS_COLUMNS, CS_WHOLE, 1,  0},
+    {"{expert}.w2_bias",          "Hu",             CS_BF16, CS_BF16, "w2_bias",          CS_UNSPLIT, CS_WHOLE, 0,  0},
 };
 static const struct cs_loader_row bf16_combined_rows[] = {
-    {"gate_up_proj",                 "E Hu 2*If",         CS_BF16, CS_BF16, "w13_weight",        CS_ROWS,    CS_WHOLE, 2,  0},
-    {"gate_up_proj_bias",            "E 2*If",            CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 2,  CS_WITH_BIAS},
-    {"down_proj",                    "E If Hu",           CS_BF16, CS_BF16, "w2_weight",         CS_COLUMNS, CS_WHOLE, 1,  0},
-    {"down_proj_bias",               "E Hu",              CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  CS_WITH_BIAS},
+    {"gate_up_proj",      "E Hu 2*If", CS_BF16, CS_BF16, "w13_weight", CS_ROWS,    CS_WHOLE, 2, 0},
+    {"gate_up_proj_bias", "E 2*If",    CS_BF16, CS_BF16, "w13_bias",   CS_ROWS,    CS_WHOLE, 2, CS_WITH_BIAS},
+    {"down_proj",         "E If Hu",   CS_BF16, CS_BF16, "w2_weight",  CS_COLUMNS, CS_WHOLE, 1, 0},
+    {"down_proj_bias",    "E Hu",      CS_BF16, CS_BF16, "w2_bias",    CS_UNSPLIT, CS_WHOLE, 0, CS_WITH_BIAS},
 };
 static const struct cs_loader_row bf16_streamed_rows[] = {
-    {"{expert}.w13_weight",          "Hu 2*If",           CS_BF16, CS_BF16, "w13_weight",        CS_ROWS,    CS_WHOLE, 2,  0},
-    {"{expert}.w13_bias",            "2*If",              CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 2,  CS_WITH_BIAS},
-    {"{expert}.w2_weight",           "If Hu",             CS_BF16, CS_BF16, "w2_weight",         CS_COLUMNS, CS_WHOLE, 1,  0},
-    {"{expert}.w2_bias",             "Hu",                CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  CS_WITH_BIAS},
+    {"{expert}.w13_weight", "Hu 2*If", CS_BF16, CS_BF16, "w13_weight", CS_ROWS,    CS_WHOLE, 2, 0},
+    {"{expert}.w13_bias",   "2*If",    CS_BF16, CS_BF16, "w13_bias",   CS_ROWS,    CS_WHOLE, 2, CS_WITH_BIAS},
+    {"{expert}.w2_weight",  "If Hu",   CS_BF16, CS_BF16, "w2_weight",  CS_COLUMNS, CS_WHOLE, 1, 0},
+    {"{expert}.w2_bias",    "Hu",      CS_BF16, CS_BF16, "w2_bias",    CS_UNSPLIT, CS_WHOLE, 0, CS_WITH_BIAS},
 };
 static const struct cs_loader_row quark_mx_rows[] = {
-    {"{expert}.gate_up_proj.weight",       "2*If Hu/2",   CS_U8,   CS_U8,   "w13_weight",        CS_ROWS,    CS_WHOLE, 64, 0},
-    {"{expert}.gate_up_proj.weight_scale", "2*If Hu//32",  CS_U8,   CS_E8M0, "w13_weight_scale",  CS_ROWS,    CS_WHOLE, 64, 0},
-    {"{expert}.gate_up_proj.bias",         "2*If",        CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 64, CS_WITH_BIAS},
-    {"{expert}.down_proj.weight",          "Hu If/2",     CS_U8,   CS_U8,   "w2_weight",         CS_COLUMNS, CS_WHOLE, 16, 0},
-    {"{expert}.down_proj.weight_scale",    "Hu If//32",    CS_U8,   CS_E8M0, "w2_weight_scale",   CS_COLUMNS, CS_WHOLE, 1,  0},
-    {"{expert}.down_proj.bias",            "Hu",          CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  CS_WITH_BIAS},
+    {"{expert}.gate_up_proj.weight",       "2*If Hu//2",  CS_U8,   CS_U8,   "w13_weight",       CS_ROWS,    CS_WHOLE, 64, 0},
+    {"{expert}.gate_up_proj.weight_scale", "2*If Hu//32", CS_U8,   CS_E8M0, "w13_weight_scale", CS_ROWS,    CS_WHOLE, 64, 0},
+    {"{expert}.gate_up_proj.bias",         "2*If",        CS_BF16, CS_BF16, "w13_bias",         CS_ROWS,    CS_WHOLE, 64, CS_WITH_BIAS},
+    {"{expert}.down_proj.weight",          "Hu If//2",    CS_U8,   CS_U8,   "w2_weight",        CS_COLUMNS, CS_WHOLE, 16, 0},
+    {"{expert}.down_proj.weight_scale",    "Hu If//32",   CS_U8,   CS_E8M0, "w2_weight_scale",  CS_COLUMNS, CS_WHOLE, 1,  0},
+    {"{expert}.down_proj.bias",            "Hu",          CS_BF16, CS_BF16, "w2_bias",          CS_UNSPLIT, CS_WHOLE, 0,  CS_WITH_BIAS},
 };
 static const struct cs_loader_row quark_fp8_rows[] = {
-    {"{expert}.gate_up_proj.weight",       "2*If Hu",     CS_E4M3, CS_E4M3, "w13_weight",        CS_ROWS,    CS_WHOLE, 2,  0},
-    {"{expert}.gate_up_proj.weight_scale", "",            CS_F32,  CS_F32,  "w13_weight_scale",  CS_SCALAR,  CS_WHOLE, 0,  0},
-    {"{expert}.gate_up_proj.bias",         "2*If",        CS_BF16, CS_BF16, "w13_bias",          CS_ROWS,    CS_WHOLE, 2,  CS_WITH_BIAS},
-    {"{expert}.down_proj.weight",          "Hu If",       CS_E4M3, CS_E4M3, "w2_weight",         CS_COLUMNS, CS_WHOLE, 1,  0},
-    {"{expert}.down_proj.weight_scale",    "",            CS_F32,  CS_F32,  "w2_weight_scale",   CS_SCALAR,  CS_WHOLE, 0,  0},
-    {"{expert}.down_proj.bias",            "Hu",          CS_BF16, CS_BF16, "w2_bias",           CS_UNSPLIT, CS_WHOLE, 0,  CS_WITH_BIAS},
-    {"{expert}.gate_up_proj.input_scale",  "",            CS_F32,  CS_F32,  "w13_input_scale",   CS_SCALAR,  CS_WHOLE, 0,  CS_STATIC_INPUT},
-    {"{expert}.down_proj.input_scale",     "",            CS_F32,  CS_F32,  "w2_input_scale",    CS_SCALAR,  CS_WHOLE, 0,  CS_STATIC_INPUT},
+    {"{expert}.gate_up_proj.weight",       "2*If Hu", CS_E4M3, CS_E4M3, "w13_weight",       CS_ROWS,    CS_WHOLE, 2, 0},
+    {"{expert}.gate_up_proj.weight_scale", "",        CS_F32,  CS_F32,  "w13_weight_scale", CS_SCALAR,  CS_WHOLE, 0, 0},
+    {"{expert}.gate_up_proj.bias",         "2*If",    CS_BF16, CS_BF16, "w13_bias",         CS_ROWS,    CS_WHOLE, 2, CS_WITH_BIAS},
+    {"{expert}.down_proj.weight",          "Hu If",   CS_E4M3, CS_E4M3, "w2_weight",        CS_COLUMNS, CS_WHOLE, 1, 0},
+    {"{expert}.down_proj.weight_scale",    "",        CS_F32,  CS_F32,  "w2_weight_scale",  CS_SCALAR,  CS_WHOLE, 0, 0},
+    {"{expert}.down_proj.bias",            "Hu",      CS_BF16, CS_BF16, "w2_bias",          CS_UNSPLIT, CS_WHOLE, 0, CS_WITH_BIAS},
+    {"{expert}.gate_up_proj.input_scale",  "",        CS_F32,  CS_F32,  "w13_input_scale",  CS_SCALAR,  CS_WHOLE, 0, CS_STATIC_INPUT},
+    {"{expert}.down_proj.input_scale",     "",        CS_F32,  CS_F32,  "w2_input_scale",   CS_SCALAR,  CS_WHOLE, 0, CS_STATIC_INPUT},
 };
 /* clang-format on */
 

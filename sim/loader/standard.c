@@ -162,6 +162,17 @@ static enum cs_status load_into_blocks(struct cs_load_call *call, const struct c
     return cs_load_copy(call, &to, &from);
 }
 
+/* An odd extent has an element that neither half reaches. */
+static enum cs_status mark_odd(struct cs_load_call *call, int64_t expert, int shard) {
+    const struct cs_view *view = &call->param->view;
+    int dim = call->row->shard_dim + 1;
+    if (shard != CS_UP || !is_half(call, shard) || view->shape[dim] % 2 == 0) return CS_OK;
+    int64_t start[CS_NDIM] = {expert}, length[CS_NDIM] = {1};
+    for (int d = 1; d < view->ndim; d++) length[d] = view->shape[d];
+    start[dim] = view->shape[dim] - 1, length[dim] = 1;
+    return cs_load_narrowed(call, start, length);
+}
+
 enum cs_status cs_load_shard(struct cs_load_call *call, const struct cs_view *whole, int64_t expert, int shard) {
     struct cs_view source = *whole;
     CS_TRY(take_share(call, &source));
@@ -169,7 +180,8 @@ enum cs_status cs_load_shard(struct cs_load_call *call, const struct cs_view *wh
     if (is_of_blocks) return load_into_blocks(call, &source, expert);
     struct cs_load_part part = cs_load_part_of(call, expert, shard);
     part.n_experts = source.shape[0];
-    return cs_load_prefix(call, &part, &source);
+    CS_TRY(cs_load_prefix(call, &part, &source));
+    return mark_odd(call, expert, shard);
 }
 
 enum cs_status cs_load_halves(const struct cs_view *source, struct cs_view halves[2]) {

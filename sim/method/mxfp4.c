@@ -4,12 +4,12 @@
 
 /* clang-format off */
 static const struct cs_param_row params[] = {
-    {"w13_weight",       "E S*I H/2",  CS_U8, CS_INIT_ZEROS, false, 0, NULL},
-    {"w13_weight_scale", "E S*I H/32", CS_U8, CS_INIT_ZEROS, true, 0, NULL},
-    {"w2_weight",        "E H I/2",    CS_U8, CS_INIT_ZEROS, false, 0, NULL},
-    {"w2_weight_scale",  "E H I/32",   CS_U8, CS_INIT_ZEROS, true, 0, NULL},
-    {"w13_bias",         "E S*I",      CS_BF16, CS_INIT_ZEROS, false, CS_WITH_BIAS, NULL},
-    {"w2_bias",          "E H",        CS_BF16, CS_INIT_ZEROS, false, CS_WITH_BIAS, NULL},
+    {"w13_weight",       "E S*I H//2",  CS_U8,   CS_INIT_ZEROS, false, 0,            NULL},
+    {"w13_weight_scale", "E S*I H//32", CS_U8,   CS_INIT_ZEROS, true,  0,            NULL},
+    {"w2_weight",        "E H I//2",    CS_U8,   CS_INIT_ZEROS, false, 0,            NULL},
+    {"w2_weight_scale",  "E H I//32",   CS_U8,   CS_INIT_ZEROS, true,  0,            NULL},
+    {"w13_bias",         "E S*I",       CS_BF16, CS_INIT_ZEROS, false, CS_WITH_BIAS, NULL},
+    {"w2_bias",          "E H",         CS_BF16, CS_INIT_ZEROS, false, CS_WITH_BIAS, NULL},
 };
 /* clang-format on */
 static const char *const loaders[] = {"per_expert_mxfp4", NULL};

@@ -5,8 +5,8 @@
 /* clang-format off */
 /*   parameter, shape, dtype, created, is it a scale, when, weight_loader_numel */
 static const struct cs_param_row params[] = {
-    {"w13_weight_packed", "E S*I H/2",   CS_U8, CS_INIT_EMPTY, false, 0, NULL},
-    {"w2_weight_packed",  "E H I/2",     CS_U8, CS_INIT_EMPTY, false, 0, NULL},
+    {"w13_weight_packed", "E S*I H//2",  CS_U8, CS_INIT_EMPTY, false, 0, NULL},
+    {"w2_weight_packed",  "E H I//2",    CS_U8, CS_INIT_EMPTY, false, 0, NULL},
     {"w13_weight_scale",  "E S*I H//32", CS_U8, CS_INIT_EMPTY, true,  0, NULL},
     {"w2_weight_scale",   "E H I//32",   CS_U8, CS_INIT_EMPTY, true,  0, NULL},
 };

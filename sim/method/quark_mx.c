@@ -7,8 +7,8 @@
 static const struct cs_param_row params[] = {
     {"w13_weight",       "E S*I H*B/8", CS_U8,  CS_INIT_ZEROS, false, 0,               NULL},
     {"w2_weight",        "E H I*B/8",   CS_U8,  CS_INIT_ZEROS, false, 0,               NULL},
-    {"w13_weight_scale", "E S*I H/32",  CS_U8,  CS_INIT_ONES,  true,  0,               NULL},
-    {"w2_weight_scale",  "E H I/32",    CS_U8,  CS_INIT_ONES,  true,  0,               NULL},
+    {"w13_weight_scale", "E S*I H//32", CS_U8,  CS_INIT_ONES,  true,  0,               NULL},
+    {"w2_weight_scale",  "E H I//32",   CS_U8,  CS_INIT_ONES,  true,  0,               NULL},
     {"w13_bias",         "E S*I",       CS_F32, CS_INIT_ZEROS, false, CS_WITH_BIAS,    NULL},
     {"w2_bias",          "E H",         CS_F32, CS_INIT_ZEROS, false, CS_WITH_BIAS,    NULL},
     {"w13_input_scale",  "E",           CS_F32, CS_INIT_ONES,  true,  CS_STATIC_INPUT, NULL},

@@ -110,10 +110,25 @@ enum cs_status cs_round_by_32(struct cs_sizes *sizes) {
 }
 
 enum cs_status cs_round_by_group(struct cs_sizes *sizes) {
-    bool is_whole = sizes->options & CS_PER_CHANNEL || sizes->intermediate % sizes->group == 0;
-    CS_REQUIRE(is_whole, CS_BAD_VALUE, "intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64,
-               sizes->intermediate, sizes->group);
+    bool is_whole = sizes->options & CS_PER_CHANNEL ||
+                    (sizes->hidden % sizes->group == 0 && sizes->intermediate % sizes->group == 0);
+    CS_REQUIRE(is_whole, CS_BAD_VALUE,
+               "hidden %" PRId64 " or intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64,
+               sizes->hidden, sizes->intermediate, sizes->group);
+    int word = sizes->bits > 0 ? 32 / sizes->bits : 1;
+    bool is_packed = !(sizes->options & CS_ASYMMETRIC) ||
+                     (2 * sizes->intermediate % word == 0 && sizes->hidden % word == 0);
+    CS_REQUIRE(is_packed, CS_BAD_VALUE,
+               "zero points are packed by %d: hidden %" PRId64 " and gate and up, %" PRId64
+               " per rank, must be multiples of that",
+               word, sizes->hidden, 2 * sizes->intermediate);
     return CS_OK;
+}
+
+enum cs_status cs_round_by_group_only(struct cs_sizes *sizes) {
+    CS_REQUIRE(!(sizes->options & CS_PER_CHANNEL), CS_BAD_VALUE,
+               "FlashInfer's integer kernels need groups: choose a group size, or Marlin");
+    return cs_round_by_group(sizes);
 }
 
 enum cs_status cs_round_gptq(struct cs_sizes *sizes) {
@@ -174,6 +189,14 @@ static enum cs_status round_blocks(struct cs_sizes *sizes, bool takes_refined) {
     bool is_refinable = takes_refined && refined_block(sizes) >= FINEST_BLOCK;
     bool is_unaligned = sizes->tp > 1 && sizes->intermediate % sizes->block[0] != 0;
     return is_named && !is_refinable && is_square && is_unaligned ? take_whole_blocks(sizes) : refine(sizes);
+}
+
+enum cs_status cs_round_quark_block(struct cs_sizes *sizes) {
+    bool is_split = sizes->tp * sizes->ep > 1; /* upstream asks for the size of the whole tensor-parallel group */
+    CS_REQUIRE(sizes->intermediate % sizes->block[0] == 0 && (!is_split || sizes->intermediate % sizes->block[1] == 0),
+               CS_BAD_VALUE, "intermediate %" PRId64 " per rank is not whole blocks of %" PRId64 " x %" PRId64,
+               sizes->intermediate, sizes->block[0], sizes->block[1]);
+    return CS_OK;
 }
 
 enum cs_status cs_round_fp8_block(struct cs_sizes *sizes) { return round_blocks(sizes, false); }

@@ -32,6 +32,8 @@ enum cs_status cs_round_fp8_block(struct cs_sizes *sizes);         /* kernels wa
 enum cs_status cs_round_fp8_block_refined(struct cs_sizes *sizes); /* kernels take a finer grid of scales */
 enum cs_status cs_round_gptq(struct cs_sizes *sizes);              /* refuses act-order with groups */
 enum cs_status cs_round_by_32(struct cs_sizes *sizes);             /* refuses other sizes */
-enum cs_status cs_round_by_group(struct cs_sizes *sizes); /* refuses an intermediate size with a partial group */
+enum cs_status cs_round_quark_block(struct cs_sizes *sizes);       /* refuses partial blocks */
+enum cs_status cs_round_by_group(struct cs_sizes *sizes);          /* refuses partial groups, and words of zero points */
+enum cs_status cs_round_by_group_only(struct cs_sizes *sizes);     /* refuses one group for a whole row as well */
 
 #endif

@@ -58,8 +58,15 @@ enum cs_status cs_session_rank_sizes(const struct cs_scenario *scenario, int ran
     if (!layer->is_chosen_by_engine) spec->sizes.options |= CS_NAMED_BACKEND;
     if (scenario->has_cpu_arithmetic) spec->sizes.options |= CS_CPU_ARITHMETIC;
     struct cs_backend backend = backend_here(scenario, cs_scenario_backend(scenario));
-    return cs_sizes_for_method(&spec->sizes, cs_scenario_method(scenario), &backend,
-                               cs_text_equal(scenario->rounding, "reference"));
+    const struct cs_method *method = cs_scenario_method(scenario);
+    CS_TRY(cs_sizes_for_method(&spec->sizes, method, &backend, cs_text_equal(scenario->rounding, "reference")));
+    const struct cs_sizes *sizes = &spec->sizes;
+    bool is_whole = sizes->group <= 0 || (sizes->hidden % sizes->group == 0 && sizes->intermediate % sizes->group == 0);
+    CS_REQUIRE(is_whole || !method->needs_whole_groups, CS_BAD_VALUE,
+               "hidden %" PRId64 " or intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64
+               ": upstream does not choose %s then (check_moe_marlin_supports_layer)",
+               sizes->hidden, sizes->intermediate, sizes->group, method->name);
+    return CS_OK;
 }
 
 /* ---- what a method can be configured to ---- */

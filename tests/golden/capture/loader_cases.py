@@ -301,15 +301,17 @@ def nv():
 
 
 # ---------------------------------------------------------------- quark
+def model_type(new=None):
+    """By which Quark knows gpt-oss."""
+    if new:
+        object.__setattr__(C.VC, "model_config", types.SimpleNamespace(hf_config=types.SimpleNamespace(model_type=new), dtype=bf))
+    return getattr(getattr(C.VC.model_config, "hf_config", None), "model_type", None)
+
+
 def quark():
     qk = m("quark.quark_moe")
 
-    def setmt(mt):
-        C.VC.model_config = types.SimpleNamespace(hf_config=types.SimpleNamespace(model_type=mt), dtype=bf)
-    try:
-        setmt("qwen3_moe")
-    except Exception:
-        object.__setattr__(C.VC, "model_config", types.SimpleNamespace(hf_config=types.SimpleNamespace(model_type="qwen3_moe"), dtype=bf))
+    model_type("qwen3_moe")
 
     def q(wk, ak, cls="QuarkOCP_MX_MoEMethod"):
         return lambda c: Shim(lambda l: getattr(qk, cls)(l.moe_config, wk, ak), "quark")
@@ -343,10 +345,7 @@ def quark():
                                                quant=q(QU.kFp8Static128BlockSym, QU.kFp8Dynamic128Sym, F)),
          lambda c: std_ckpt(c, f8, scales=[("weight_scale", f32, blk_sc)]))
     # gpt-oss quark path (real _load_weights_quark), fp8 and mxfp4
-    try:
-        C.VC.model_config.hf_config.model_type = "gpt_oss"
-    except Exception:
-        pass
+    model_type("gpt_oss")
     oss = dict(bias=True, act="swigluoai", cls=GO.GptOssRoutedExperts)
 
     def qfp8(c):
@@ -957,6 +956,15 @@ def models():
             case(f"llama4-3d-{be.name}-ep2r{r}", "llama4_fused3d", dict(E=4, H=32, I=96, tp=1, rank=0, ep=2, eprank=r, backend=be), ck, lf)
     case("llama4-3d-eplb-red2-ep2r1", "llama4_fused3d", dict(E=4, H=32, I=96, tp=1, rank=0, ep=2, eprank=1, redundant=2, backend=UB.TRITON), ck, lf,
          note="fused 3-D with redundant experts: index list runs past the checkpoint")
+    for E, ep, red, place in ((5, 2, 0, "linear"), (5, 2, 0, "round_robin"), (5, 2, 1, "linear")):
+        for r in range(ep):
+            c = dict(E=E, H=32, I=96, tp=1, rank=0, ep=ep, eprank=r, backend=UB.TRITON)
+            if red:
+                c["redundant"] = red
+            if place == "round_robin":
+                c.update(placement=place, groups=5)
+            case(f"llama4-3d-E{E}-{place}-red{red}-ep{ep}r{r}", "llama4_fused3d", c, ck, lf)
+    case("llama4-3d-nongated", "llama4_fused3d", dict(E=2, H=32, I=96, tp=1, rank=0, backend=UB.TRITON, act="relu2_no_mul"), ck, lf)
     # sparse checkpoint patches through the real load_checkpoint_weight_patches
     from vllm.model_executor.model_loader.checkpoint_weight_patch import CheckpointWeightPatch as CP, load_checkpoint_weight_patches as lp
 
@@ -1042,16 +1050,67 @@ def uneven():
          gpt_stream_ckpt, gpt_load("mxfp4"))
 
 
+def other_uneven():
+    """The same of the other methods: what does not divide is dropped, taken in half, or refused."""
+    g, a, mo, mx = m("auto_gptq"), m("auto_awq"), m("modelopt"), m("mxfp4")
+    from compressed_tensors.quantization import QuantizationArgs
+    ct = m("compressed_tensors.compressed_tensors_moe.compressed_tensors_moe_wna16")
+    qk = m("quark.quark_moe")
+    model_type("qwen3_moe")
+    gq = lambda c: Shim(lambda l: g.AutoGPTQMoEMethod(g.AutoGPTQConfig(4, 32, False, True, False, {}, {}), l.moe_config), "auto_gptq")
+    aq = lambda c: Shim(lambda l: a.AutoAWQMoEMethod(a.AutoAWQConfig(4, 32, True, False), l.moe_config), "auto_awq")
+    words = lambda k_first: (lambda c: std_ckpt(c, None, scales=[
+        ("scales", bf, lambda pj, o, i: (i // 32, o)), ("qzeros", i32, lambda pj, o, i: (i // 32, o // 8)),
+        ("qweight", i32, (lambda pj, o, i: (i // 8, o)) if k_first else (lambda pj, o, i: (i, o // 8)))]))
+    for tp in (1, 2):
+        for r in range(tp):
+            for H, I in ((64, 212), (16, 64), (72, 136)):
+                c = dict(E=2, H=H, I=I * tp, tp=tp, rank=r, backend=WB.MARLIN)
+                case(f"gptq4-g32-H{H}-I{I * tp}-tp{tp}r{r}", "gptq", dict(c, quant=gq), words(True))
+                case(f"awq4-g32-H{H}-I{I * tp}-tp{tp}r{r}", "awq", dict(c, quant=aq), words(False))
+
+    def cq(sym=True, grp=32, strat="group"):
+        return lambda c: Shim(lambda l: ct.CompressedTensorsWNA16MoEMethod(
+            QuantizationArgs(num_bits=4, type="int", strategy=strat, symmetric=sym, group_size=grp), None, l.moe_config, "x"), "compressed-tensors")
+    packed = lambda grp, sym: (lambda c: std_ckpt(c, None, scales=[
+        ("weight_packed", i32, lambda pj, o, i: (o, i // 8)), ("weight_scale", bf, lambda pj, o, i: (o, i // grp if grp else 1)),
+        ("weight_shape", i64, lambda pj, o, i: (2,))] + ([] if sym else [("weight_zero_point", i32, lambda pj, o, i: (o // 8, i // grp if grp else 1))])))
+    for name, be, H, I, grp, strat, sym in (
+            ("hidden", WB.MARLIN, 80, 64, 32, "group", True), ("channel-trtllm", WB.FLASHINFER_TRTLLM, 64, 64, None, "channel", True),
+            ("channel-words", WB.MARLIN, 68, 60, None, "channel", True)):
+        case(f"ctwna16-{name}", "ct_wna16", dict(E=2, H=H, I=I, tp=1, rank=0, backend=be, quant=cq(sym, grp, strat)), packed(grp, sym))
+    q = lambda w, x, cls: (lambda c: Shim(lambda l: getattr(qk, cls)(l.moe_config, w, x), "quark"))
+    mx4 = lambda c: std_ckpt(c, u8, 2, scales=[("weight_scale", u8, lambda pj, o, i: (o, i // 32))])
+    for H, I, tp in ((80, 80, 1), (80, 160, 2), (48, 96, 3)):
+        for r in range(tp):
+            c = dict(E=2, H=H, I=I, tp=tp, rank=r)
+            for be in (MB.TRITON, MB.EMULATION):
+                case(f"quark-w4a4-{be.name}-H{H}-I{I}-tp{tp}r{r}", "quark_mxfp4",
+                     dict(c, backend=be, quant=q(QU.kMxfp4Static, QU.kMxfp4Dynamic, "QuarkOCP_MX_MoEMethod")), mx4)
+                case(f"mxfp4-gen-{be.name}-H{H}-I{I}-tp{tp}r{r}", "mxfp4_generic", dict(c, backend=be, quant=lambda c: mx.Mxfp4Config()), mx4)
+    for H, I, tp in ((128, 192, 1), (128, 256, 4), (192, 256, 2)):
+        case(f"quark-fp8blk-H{H}-I{I}-tp{tp}r0", "quark_fp8", dict(E=2, H=H, I=I, tp=tp, rank=0, backend=FB.TRITON,
+             quant=q(QU.kFp8Static128BlockSym, QU.kFp8Dynamic128Sym, "QuarkW8A8Fp8MoEMethod")), lambda c: std_ckpt(c, f8, scales=[("weight_scale", f32, blk_sc)]))
+    s0 = lambda pj, o, i: ()
+    nv4 = lambda c: Shim(lambda l: mo.ModelOptNvFp4FusedMoE(mo.ModelOptNvFp4Config("NVFP4", True), l.moe_config), "modelopt_fp4")
+    for H, I, tp in ((40, 88, 1), (72, 80, 2)):
+        for r in range(tp):
+            case(f"nvfp4-mo-H{H}-I{I}-tp{tp}r{r}", "nvfp4_modelopt", dict(E=2, H=H, I=I, tp=tp, rank=r, backend=NB.VLLM_CUTLASS, quant=nv4),
+                 lambda c: std_ckpt(c, u8, 2, scales=[("weight_scale", f8, lambda pj, o, i: (o, i // 16)), ("weight_scale_2", f32, s0), ("input_scale", f32, s0)]))
+    # experts in one tensor, without a gate: the up projection alone, or a name that nobody knows
+    ungated = lambda t: (lambda c: Ckpt([dict(name=n, shape=s, dtype=bf, kind=n, expert=None) for n, s in (
+        ("up_proj", (c["E"], c["H"], c["I"]) if t else (c["E"], c["I"], c["H"])), ("down_proj", (c["E"], c["I"], c["H"]) if t else (c["E"], c["H"], c["I"])))]))
+    for t in (False, True):
+        for tp, r in ((1, 0), (2, 1)):
+            c = dict(E=2, H=64, I=96, tp=tp, rank=r, backend=UB.FLASHINFER_TRTLLM, act="relu2_no_mul", fused_t=t)
+            case(f"bf16-fused3d-{'T' if t else 'N'}-nongated-tp{tp}r{r}", "unquantized", c, ungated(t))
+            case(f"bf16-fused3d-{'T' if t else 'N'}-nongated-gate_up-tp{tp}r{r}", "unquantized", c, lambda c, t=t: fused_ckpt(c, t))
+
+
 # ---------------------------------------------------------------- experts that may move to other ranks (EPLB)
 def balanced():
     """One layer of each method, variant and back end, on the second of two ranks: four experts and two copies."""
     kept = {}
-
-    def model_type(new=None):
-        config = getattr(C.VC.model_config, "hf_config", None)
-        if new:
-            config.model_type = new
-        return getattr(config, "model_type", None)
 
     def keep(kind):
         def f(cid, *args, **_):
@@ -1112,7 +1171,7 @@ def rounding_table():
     return out
 
 
-PARTS = dict(reload=reload, models=models, oss_tiny=oss_tiny, oss_real=oss_real, unq=unq, fp8=fp8, nv=nv, quark=quark, wna=wna, online=online, deepep=deepep, edge=edge, uneven=uneven, balanced=balanced)
+PARTS = dict(reload=reload, models=models, oss_tiny=oss_tiny, oss_real=oss_real, unq=unq, fp8=fp8, nv=nv, quark=quark, wna=wna, online=online, deepep=deepep, edge=edge, uneven=uneven, other_uneven=other_uneven, balanced=balanced)
 
 
 def run():
