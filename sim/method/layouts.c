@@ -34,6 +34,7 @@ const struct cs_layout cs_layouts[] = {
     {"gated_reorder",          0, "",      "2 M/2 K",                   "",  "1 0 2",               NULL,    "fi.reorder_rows_for_gated_act_gemm"},
     {"gated_shuffle32",        0, "",      "2 M/32 8 2 K",              "",  "1 3 0 2 4",           NULL,    "fi._maybe_get_cached_w3_w1_permute_indices"},
     {"gptq_to_marlin4",        4, "",      "M/2 2 K/512 4 2 8 4 2",     "",  "0 2 5 6 3 7 4 1",     NULL,    "vllm.marlin_weights.4bit, repacked"},
+    {"gptq_to_marlin8",        8, "",      "M/4 2 2 K/256 4 2 8 2 2",   "",  "0 3 6 2 7 4 5 8 1",   NULL,    "vllm.marlin_weights.8bit, repacked"},
     {"hopper_scale",           8, "256 2", "M/256 2 8 2 8 K/2 2",       "",  "0 2 5 1 4 6 3",       NULL,    "triton.HopperMXScaleLayout"},
     {"hopper_value",           8, "16 32", "M/16 2 4 2 K/32 4 2 4",     "",  "0 2 4 3 7 5 6 1",     twiddle, "triton.HopperMXValueLayout"},
     {"interleave64",           0, "",      "2 M/128 64 K",              "",  "1 0 2 3",             NULL,    "vllm.interleave_linear_and_gate"},

@@ -193,23 +193,71 @@ static const struct cs_step wna16_marlin[] = {
 };
 CS_TABLE(wna16_marlin);
 
-/* ---- GPTQ: words along K, K first. Transposed to N first, and on as above ---- */
+/* ---- GPTQ: words along K, K first, as kernels have scales and zero points. Columns are padded by half ---- */
 
 /* clang-format off */
-#define N_FIRST(name, from)                                                                                            \
-    CS_DO_TAKE(name, from), CS_DO_RELAYOUT(name, "transpose"), CS_DO_RESHAPE(name, from ".0 " from ".2 " from ".1")
+#define GPTQ_PAD_COLUMNS(name, multiple)                                                                               \
+    CS_DO_WHEN(CS_FACT_GATED), CS_DO_RESHAPE(name, name ".0 " name ".1*2 " name ".2/2"), CS_DO_PAD(name, 0, multiple, 0), \
+        CS_DO_WHEN(CS_FACT_GATED), CS_DO_RESHAPE(name, name ".0 " name ".1/2 " name ".2*2")
+#define GPTQ_WEIGHT4(name)                                                                                             \
+    CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "gptq_to_marlin4"),                     \
+        CS_DO_RESHAPE(name, "plain.0 plain.1/2 plain.2*2"), CS_DO_VIEW(name, CS_I32)
+#define GPTQ_WEIGHT8(name)                                                                                             \
+    CS_DO_VIEW(name, CS_U8), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "gptq_to_marlin8"),                       \
+        CS_DO_RESHAPE(name, "plain.0 plain.1/4 plain.2*4"), CS_DO_VIEW(name, CS_I32)
+#define GPTQ_SCALES(name, grouped)                                                                                     \
+    CS_DO_WHEN(grouped), CS_DO_RELAYOUT(name, "p64"), CS_DO_UNLESS(grouped), CS_DO_RELAYOUT(name, "p32")
+#define GPTQ_ZEROS(name)                                                                                               \
+    CS_DO_TAKE("packed", name), CS_DO_CALL(marlin_zeros_packed), CS_DO_TAKE(name, "packed")
 /* clang-format on */
-static const struct cs_step gptq_marlin_zeros[] = {N_FIRST("w13_qzeros", "w13_qzeros"),
-                                                   N_FIRST("w2_qzeros", "w2_qzeros")};
+static const struct cs_step gptq_marlin_weights4[] = {
+    CS_DO_PAD("w2_weight", CS_OF_I(8), 0, 0),
+    GPTQ_WEIGHT4("w13_weight"),
+    GPTQ_WEIGHT4("w2_weight"),
+};
+CS_TABLE(gptq_marlin_weights4);
+static const struct cs_step gptq_marlin_weights8[] = {
+    CS_DO_PAD("w2_weight", CS_OF_I(4), 0, 0),
+    GPTQ_WEIGHT8("w13_weight"),
+    GPTQ_WEIGHT8("w2_weight"),
+};
+CS_TABLE(gptq_marlin_weights8);
+static const struct cs_step gptq_marlin_pad_zeros4[] = {GPTQ_PAD_COLUMNS("w13_qzeros", CS_OF_I(8))};
+CS_TABLE(gptq_marlin_pad_zeros4);
+static const struct cs_step gptq_marlin_pad_zeros8[] = {GPTQ_PAD_COLUMNS("w13_qzeros", CS_OF_I(4))};
+CS_TABLE(gptq_marlin_pad_zeros8);
+static const struct cs_step gptq_marlin_zeros[] = {
+    CS_DO_UNLESS(CS_FACT_8BIT),
+    CS_DO_CALL(gptq_marlin_pad_zeros4),
+    CS_DO_WHEN(CS_FACT_8BIT),
+    CS_DO_CALL(gptq_marlin_pad_zeros8),
+    CS_DO_PAD("w2_qzeros", CS_PER_GROUP, 0, 0),
+    GPTQ_ZEROS("w13_qzeros"),
+    GPTQ_ZEROS("w2_qzeros"),
+};
 CS_TABLE(gptq_marlin_zeros);
+static const struct cs_step gptq_marlin_scales[] = {
+    CS_DO_TAKE("w13_weight_scale", "w13_scales"),
+    CS_DO_TAKE("w2_weight_scale", "w2_scales"),
+    GPTQ_PAD_COLUMNS("w13_weight_scale", CS_OF_I(1)),
+    GPTQ_SCALES("w13_weight_scale", CS_FACT_GROUPED),
+    CS_DO_PAD("w2_weight_scale", CS_PER_GROUP, 0, 0),
+    GPTQ_SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
+};
+CS_TABLE(gptq_marlin_scales);
 static const struct cs_step gptq_marlin[] = {
-    N_FIRST("w13_weight", "w13_qweight"),
-    N_FIRST("w13_weight_scale", "w13_scales"),
-    N_FIRST("w2_weight", "w2_qweight"),
-    N_FIRST("w2_weight_scale", "w2_scales"),
+    CS_DO_TAKE("w13_weight", "w13_qweight"),
+    CS_DO_TAKE("w2_weight", "w2_qweight"),
+    GPTQ_PAD_COLUMNS("w13_weight", CS_OF_I(1)),
+    CS_DO_UNLESS(CS_FACT_8BIT),
+    CS_DO_CALL(gptq_marlin_weights4),
+    CS_DO_WHEN(CS_FACT_8BIT),
+    CS_DO_CALL(gptq_marlin_weights8),
+    CS_DO_CALL(gptq_marlin_scales),
     CS_DO_WHEN(CS_FACT_ZERO_POINT),
     CS_DO_CALL(gptq_marlin_zeros),
-    CS_DO_CALL(wna16_marlin),
+    CS_DO_WHEN(CS_FACT_BIAS),
+    CS_DO_CALL(wna16_marlin_biases),
 };
 CS_TABLE(gptq_marlin);
 
