@@ -263,64 +263,6 @@ static void marlin_scales_of_nvfp4_are_those_of_the_specification(void **state) 
     cs_layer_close(&fixture.layer);
 }
 
-/* The same numbers in the words of three checkpoint formats become the same words for Marlin. */
-enum { SIDE = 64, WORDS = SIDE * SIDE / 8 };
-
-static unsigned number_at(int n, int k) { return (unsigned)(n * 7 + k * 13 + n * k) & 15; }
-
-static void pack_formats(uint32_t n_first[WORDS], uint32_t gptq[WORDS], uint32_t awq[WORDS]) {
-    static const int nibble[8] = {0, 4, 1, 5, 2, 6, 3, 7};
-    for (int n = 0; n < SIDE; n++)
-        for (int k = 0; k < SIDE; k++) {
-            uint32_t number = number_at(n, k);
-            n_first[n * (SIDE / 8) + k / 8] |= number << 4 * (k % 8);
-            gptq[k / 8 * SIDE + n] |= number << 4 * (k % 8);
-            awq[k * (SIDE / 8) + n / 8] |= number << 4 * nibble[n % 8];
-        }
-}
-
-static void open_words(struct fixture *fixture, const char *name, int64_t rows, int64_t columns, const uint32_t words[WORDS]) {
-    const struct cs_tensor_spec spec = {.name = name, .dtype = CS_I32, .ndim = 3, .shape = {1, rows, columns}, .weight_loader_numel = -1};
-    open_with(fixture, &spec, 1);
-    fixture->run.facts = 0, fixture->run.alignment[0] = SIDE;
-    put(fixture, name, words, WORDS * sizeof *words);
-}
-
-static void read_words(struct fixture *fixture, const char *name, uint32_t words[WORDS]) {
-    struct cs_view view;
-    assert_fine(cs_steps_value(&fixture->run, name, &view));
-    assert_int_equal(view.shape[1], SIDE / 16);
-    assert_fine(cs_device_read(&cs_device_ref, &view, words, WORDS * sizeof *words));
-}
-
-static void marlin_words_do_not_depend_on_the_checkpoint_format(void **state) {
-    static uint32_t n_first[WORDS], gptq[WORDS], awq[WORDS], expected[WORDS], got[WORDS];
-    struct fixture fixture;
-    (void)state;
-    pack_formats(n_first, gptq, awq);
-    open_words(&fixture, "w13_weight", SIDE, SIDE / 8, n_first);
-    RUN(&fixture, CS_DO_TAKE("w2_weight", "w13_weight"), CS_DO_CALL(wna16_marlin_weights4));
-    read_words(&fixture, "w13_weight", expected);
-    cs_layer_close(&fixture.layer);
-    /* layouts.md C.7: k = 0, n = 0 is nibble 0 of word 0; k = 1 nibble 4; k = 8 nibble 1; n = 8 nibble 2. */
-    assert_int_equal(expected[0] & 15, number_at(0, 0));
-    assert_int_equal(expected[0] >> 16 & 15, number_at(0, 1));
-    assert_int_equal(expected[0] >> 4 & 15, number_at(0, 8));
-    assert_int_equal(expected[0] >> 8 & 15, number_at(8, 0));
-    open_words(&fixture, "w13_qweight", SIDE / 8, SIDE, gptq);
-    RUN(&fixture, CS_DO_TAKE("w13_weight", "w13_qweight"), CS_DO_RELAYOUT("w13_weight", "transpose"), CS_DO_RESHAPE("w13_weight", "1 64 8"),
-        CS_DO_TAKE("w2_weight", "w13_weight"), CS_DO_CALL(wna16_marlin_weights4));
-    read_words(&fixture, "w13_weight", got);
-    assert_memory_equal(got, expected, sizeof got);
-    cs_layer_close(&fixture.layer);
-    open_words(&fixture, "w13_qweight", SIDE, SIDE / 8, awq);
-    RUN(&fixture, CS_DO_VIEW("w13_qweight", CS_E2M1), CS_DO_RELAYOUT("w13_qweight", "awq_to_marlin4"), CS_DO_RESHAPE("w13_qweight", "1 4 1024"),
-        CS_DO_VIEW("w13_qweight", CS_I32));
-    read_words(&fixture, "w13_qweight", got);
-    assert_memory_equal(got, expected, sizeof got);
-    cs_layer_close(&fixture.layer);
-}
-
 static void transposing_exchanges_strides(void **state) {
     struct fixture fixture;
     (void)state;
@@ -473,7 +415,6 @@ int main(void) {
         cmocka_unit_test(requantised_bytes_are_those_of_the_specification),
         cmocka_unit_test(shards_of_a_linear_layer_take_the_largest_scale),
         cmocka_unit_test(marlin_scales_of_nvfp4_are_those_of_the_specification),
-        cmocka_unit_test(marlin_words_do_not_depend_on_the_checkpoint_format),
         cmocka_unit_test(transposing_exchanges_strides),
         cmocka_unit_test(deepgemm_packs_the_exponents_of_rows),
         cmocka_unit_test(kv_scales_follow_the_cache),

@@ -43,8 +43,7 @@ CS_TABLE(empty_biases);
 /* clang-format on */
 const struct cs_step cs_gptq_marlin_steps[] = {
     CS_DO_CALL(gptq_marlin),          KEEP_QWEIGHTS,
-    CS_DO_WHEN(CS_FACT_ZERO_POINT),   CS_DO_CALL(hold_qzeros),
-    CS_DO_UNLESS(CS_FACT_ZERO_POINT), CS_DO_CALL(retire_qzeros),
+    CS_DO_CALL(retire_qzeros),
     CS_DO_WHEN(CS_FACT_BIAS),         CS_DO_CALL(replace_biases),
     CS_DO_UNLESS(CS_FACT_BIAS),       CS_DO_CALL(empty_biases),
 };

@@ -20,11 +20,14 @@
     CS_DO_TAKE("plain", name), CS_DO_RESHAPE(name, "plain.0 1 plain.1"), CS_DO_RELAYOUT(name, "p32"),                  \
         CS_DO_RESHAPE(name, "plain")
 /* clang-format on */
-/* Scales [E, N, groups] → [E, groups, N], in the order of `grouped` or of one group. */
+/* Scales [E, groups, N], in the order of `grouped` or of one group. */
 /* clang-format off */
+#define K_FIRST_SCALES(name, grouped)                                                                                  \
+    CS_DO_WHEN(grouped), CS_DO_RELAYOUT(name, "p64"), CS_DO_UNLESS(grouped), CS_DO_RELAYOUT(name, "p32")
+/* From [E, N, groups]. */
 #define SCALES(name, grouped)                                                                                          \
     CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "transpose"), CS_DO_RESHAPE(name, "plain.0 plain.2 plain.1"),      \
-        CS_DO_WHEN(grouped), CS_DO_RELAYOUT(name, "p64"), CS_DO_UNLESS(grouped), CS_DO_RELAYOUT(name, "p32")
+        K_FIRST_SCALES(name, grouped)
 /* clang-format on */
 
 static const struct cs_step marlin_biases[] = {BIAS("w13_bias"), BIAS("w2_bias")};
@@ -193,7 +196,8 @@ static const struct cs_step wna16_marlin[] = {
 };
 CS_TABLE(wna16_marlin);
 
-/* ---- GPTQ: words along K, K first, as kernels have scales and zero points. Columns are padded by half ---- */
+/* ---- GPTQ: words along K, K first, as kernels have scales. Columns are padded by half. Numbers are symmetric: zero points are
+ * created, but no kernel reads them ---- */
 
 /* clang-format off */
 #define GPTQ_PAD_COLUMNS(name, multiple)                                                                               \
@@ -205,10 +209,6 @@ CS_TABLE(wna16_marlin);
 #define GPTQ_WEIGHT8(name)                                                                                             \
     CS_DO_VIEW(name, CS_U8), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "gptq_to_marlin8"),                       \
         CS_DO_RESHAPE(name, "plain.0 plain.1/4 plain.2*4"), CS_DO_VIEW(name, CS_I32)
-#define GPTQ_SCALES(name, grouped)                                                                                     \
-    CS_DO_WHEN(grouped), CS_DO_RELAYOUT(name, "p64"), CS_DO_UNLESS(grouped), CS_DO_RELAYOUT(name, "p32")
-#define GPTQ_ZEROS(name)                                                                                               \
-    CS_DO_TAKE("packed", name), CS_DO_CALL(marlin_zeros_packed), CS_DO_TAKE(name, "packed")
 /* clang-format on */
 static const struct cs_step gptq_marlin_weights4[] = {
     CS_DO_PAD("w2_weight", CS_OF_I(8), 0, 0),
@@ -222,27 +222,13 @@ static const struct cs_step gptq_marlin_weights8[] = {
     GPTQ_WEIGHT8("w2_weight"),
 };
 CS_TABLE(gptq_marlin_weights8);
-static const struct cs_step gptq_marlin_pad_zeros4[] = {GPTQ_PAD_COLUMNS("w13_qzeros", CS_OF_I(8))};
-CS_TABLE(gptq_marlin_pad_zeros4);
-static const struct cs_step gptq_marlin_pad_zeros8[] = {GPTQ_PAD_COLUMNS("w13_qzeros", CS_OF_I(4))};
-CS_TABLE(gptq_marlin_pad_zeros8);
-static const struct cs_step gptq_marlin_zeros[] = {
-    CS_DO_UNLESS(CS_FACT_8BIT),
-    CS_DO_CALL(gptq_marlin_pad_zeros4),
-    CS_DO_WHEN(CS_FACT_8BIT),
-    CS_DO_CALL(gptq_marlin_pad_zeros8),
-    CS_DO_PAD("w2_qzeros", CS_PER_GROUP, 0, 0),
-    GPTQ_ZEROS("w13_qzeros"),
-    GPTQ_ZEROS("w2_qzeros"),
-};
-CS_TABLE(gptq_marlin_zeros);
 static const struct cs_step gptq_marlin_scales[] = {
     CS_DO_TAKE("w13_weight_scale", "w13_scales"),
     CS_DO_TAKE("w2_weight_scale", "w2_scales"),
     GPTQ_PAD_COLUMNS("w13_weight_scale", CS_OF_I(1)),
-    GPTQ_SCALES("w13_weight_scale", CS_FACT_GROUPED),
+    K_FIRST_SCALES("w13_weight_scale", CS_FACT_GROUPED),
     CS_DO_PAD("w2_weight_scale", CS_PER_GROUP, 0, 0),
-    GPTQ_SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
+    K_FIRST_SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
 };
 CS_TABLE(gptq_marlin_scales);
 static const struct cs_step gptq_marlin[] = {
@@ -254,8 +240,6 @@ static const struct cs_step gptq_marlin[] = {
     CS_DO_WHEN(CS_FACT_8BIT),
     CS_DO_CALL(gptq_marlin_weights8),
     CS_DO_CALL(gptq_marlin_scales),
-    CS_DO_WHEN(CS_FACT_ZERO_POINT),
-    CS_DO_CALL(gptq_marlin_zeros),
     CS_DO_WHEN(CS_FACT_BIAS),
     CS_DO_CALL(wna16_marlin_biases),
 };
@@ -268,7 +252,7 @@ CS_TABLE(gptq_marlin);
     CS_DO_TAKE(name, from), CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "awq_to_marlin4"), \
         CS_DO_RESHAPE(name, "plain.0 plain.1/16 plain.2*16"), CS_DO_VIEW(name, CS_I32)
 #define AWQ_SCALES(name, from, grouped)                                                                                \
-    CS_DO_TAKE(name, from), CS_DO_WHEN(grouped), CS_DO_RELAYOUT(name, "p64"), CS_DO_UNLESS(grouped), CS_DO_RELAYOUT(name, "p32")
+    CS_DO_TAKE(name, from), K_FIRST_SCALES(name, grouped)
 #define AWQ_ZEROS(name)                                                                                                \
     CS_DO_TAKE("packed", name), CS_DO_VIEW("packed", CS_E2M1), CS_DO_RELAYOUT("packed", "awq_columns4"),               \
         CS_DO_CALL(marlin_zero_order), CS_DO_TAKE(name, "packed")
