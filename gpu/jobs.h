@@ -152,6 +152,8 @@ struct cs_gpu_weave {
     struct {
         uint32_t mask[4], rotation[4]; /* of each register; the mask is of what was rotated */
     } row[4][CS_GPU_WEAVE_ROWS];
+    bool has_nibbles; /* instead of shuffle and rows: nibble k of all words, from the fields of its pair */
+    uint32_t selector[8];
 };
 
 /* The same through shared memory: a block loads rows of the source that are long runs, then assembles units whose pieces
@@ -175,7 +177,7 @@ struct cs_gpu_tile {
     uint32_t n_loads, n_units;       /* of one tile */
     struct cs_gpu_divisor row_loads; /* loads of a row */
     uint32_t row_pitch, tile_bytes;  /* shared memory */
-    struct cs_gpu_weave weave;       /* if any: local_start and `from` of units are bytes */
+    struct cs_gpu_weave weave;       /* if any, without has_nibbles: local_start and `from` of units are bytes */
 };
 
 /* In place, one 32-bit word of unaligned bytes each. */

@@ -186,6 +186,7 @@ template <class Assembly> enum cs_status launch_tiles(const struct cs_gpu_tile *
 
 /* Pieces of 16 bytes are read directly, as are units of single nibbles. */
 enum cs_status launch_tile(const struct cs_gpu_tile *job) {
+    if (job->weave.has_nibbles) return launch_tiles<woven_nibbles>(job);
     switch (job->weave.field_bits) {
     case 32: return launch_tiles<woven<uint32_t>>(job);
     case 16: return launch_tiles<woven<uint16_t>>(job);

@@ -10,10 +10,19 @@
  *   words    from bytes, by a fixed transpose
  *
  * Where whole bytes move, the shuffle makes the words and the rest is left out. It needs words that are permuted alike, each
- * from four whole bytes, and no padding; other units are gathered piece by piece. */
+ * from four whole bytes, and no padding.
+ *
+ * Words that take one nibble from each of eight bytes have eight fields, in pairs: a pair holds all bytes of two nibbles.
+ *
+ *   nibbles  two fields → register: the bytes that nibble k of the four words is a half of; which half, the unit says
+ *   words    as above, from registers 2q and 2q + 1
+ *
+ * Other units are gathered piece by piece. */
 #include "gpu/jobs.h"
 
-enum { BYTES = 16, WORD_BYTES = 4, LANES = 4, WORD_BITS = 32, UNIT_BITS = 128 };
+#include <string.h>
+
+enum { BYTES = 16, WORD_BYTES = 4, LANES = 4, WORD_BITS = 32, UNIT_BITS = 128, NIBBLES = 8, MOST_BYTES = NIBBLES };
 
 /* Selectors that bring byte index[i] of four words to byte i: from the first two, from the last two, from both results. */
 static void make_shuffle(struct cs_gpu_shuffle *shuffle, const int *index) {
@@ -38,11 +47,13 @@ static int first_of_unit(const struct cs_gpu_forms *forms, int64_t n_pieces) {
     return d;
 }
 
-/* The next digit of a chunk in the order that steps have there: those of a unit first, each kind by its source. */
+/* The next digit of a chunk in the order that steps have there: the nibbles of a byte, those of a unit, others; each kind by
+ * its source. */
 static int next_in_chunk(const struct cs_gpu_forms *forms, int64_t chunk, int first, const int64_t *local) {
     int best = -1;
     for (int d = 0; d < forms->n; d++) {
         if (!is_in_chunk(&forms->digit[d], chunk) || local[d]) continue;
+        if (forms->bits < 8 && forms->digit[d].source == 1) return d;
         bool is_better = best < 0 || ((d >= first) != (best >= first) ? d >= first : forms->digit[d].source < forms->digit[best].source);
         if (is_better) best = d;
     }
@@ -59,16 +70,21 @@ static int64_t place_in_chunk(const struct cs_gpu_forms *forms, int64_t chunk, c
     return place;
 }
 
-/* Splits digits that reach beyond a chunk. False when one runs backwards or does not divide. */
+/* What a digit of the source run counts in one chunk, or the nibbles of one byte; 0: it runs backwards. */
+static int64_t inner_of(const struct cs_gpu_forms *forms, int64_t chunk, const struct cs_gpu_form *form) {
+    if (form->source < 1) return 0;
+    if (form->source == 1 && forms->bits < 8 && form->extent % 2 == 0) return 8 / forms->bits;
+    return form->source >= chunk || form->source * form->extent <= chunk ? form->extent : chunk / form->source;
+}
+
+/* Splits digits that reach beyond a byte or a chunk. False when one does not divide. */
 static bool split_at_chunks(struct cs_gpu_forms *forms, int64_t chunk) {
     for (int d = 0; d < forms->n; d++) {
         const struct cs_gpu_form *form = &forms->digit[d];
-        if (!form->is_source_run) continue;
-        if (form->source < 1) return false;
-        if (form->source >= chunk || form->source * form->extent <= chunk) continue;
-        int64_t inner = chunk / form->source;
-        if (form->extent % inner || forms->n >= CS_GPU_DIGITS) return false;
-        cs_gpu_forms_split(forms, d++, inner);
+        int64_t inner = form->is_source_run ? inner_of(forms, chunk, form) : form->extent;
+        if (inner == form->extent) continue;
+        if (inner == 0 || form->extent % inner || forms->n >= CS_GPU_DIGITS) return false;
+        cs_gpu_forms_split(forms, d--, inner);
     }
     return true;
 }
@@ -81,7 +97,7 @@ bool cs_gpu_weave_chunk(struct cs_gpu_weave *weave, struct cs_gpu_forms *forms, 
     if (!split_at_chunks(&split, chunk)) return false;
     int first = first_of_unit(&split, n_pieces);
     for (int d; (d = next_in_chunk(&split, chunk, first, steps)) >= 0; n *= split.digit[d].extent) {
-        if (forms->bits < 8 && n == 1 && (split.digit[d].source != 1 || split.digit[d].extent % 2)) return false; /* bytes stay whole */
+        if (forms->bits < 8 && n == 1 && (split.digit[d].source != 1 || split.digit[d].extent != 2)) return false; /* bytes stay whole */
         steps[d] = n;
     }
     if (n != chunk) return false;
@@ -99,15 +115,15 @@ bool cs_gpu_weave_chunk(struct cs_gpu_weave *weave, struct cs_gpu_forms *forms, 
 
 /* The source bytes of a unit's words, and where their bits go: the same in each word. */
 struct bytes {
-    int32_t at[LANES][WORD_BYTES]; /* of word j, from the unit's first byte */
+    int32_t at[LANES][MOST_BYTES]; /* of word j, from the unit's first byte */
     int n[LANES];
-    int moved[WORD_BITS]; /* bit i of the word's source bytes, to this bit of the word */
+    int moved[MOST_BYTES * 8]; /* bit i of the word's source bytes, to this bit of the word; or -1 */
 };
 
 static int byte_of(struct bytes *bytes, int word, int32_t at) {
     int k = 0;
     while (k < bytes->n[word] && bytes->at[word][k] != at) k++;
-    if (k == WORD_BYTES) return -1;
+    if (k == MOST_BYTES) return -1;
     bytes->at[word][k] = at;
     if (k == bytes->n[word]) bytes->n[word]++;
     return k;
@@ -123,6 +139,7 @@ static int moved_in_word(const struct cs_gpu_tile *tile, int bit) {
 
 static bool find_bytes(struct bytes *bytes, const struct cs_gpu_tile *tile) {
     *bytes = (struct bytes){0};
+    for (int i = 0; i < MOST_BYTES * 8; i++) bytes->moved[i] = -1;
     for (int i = 0; i < UNIT_BITS; i++) {
         int word = i / WORD_BITS;
         int64_t from = (int64_t)tile->piece[i / tile->piece_bits] * tile->piece_bits + i % tile->piece_bits;
@@ -185,18 +202,77 @@ static bool add_bit(struct cs_gpu_weave *weave, int from, int to) {
     return true;
 }
 
-bool cs_gpu_weave_plan(struct cs_gpu_tile *tile) {
-    struct bytes bytes;
+/* From four whole bytes. */
+static bool weave_bytes(struct cs_gpu_tile *tile, const struct bytes *bytes) {
     int32_t wanted[BYTES];
     int index[BYTES];
-    if (!find_bytes(&bytes, tile)) return false;
-    bool is_whole = moves_whole_bytes(&bytes);
-    arrange(&bytes, is_whole, wanted);
+    bool is_whole = moves_whole_bytes(bytes);
+    arrange(bytes, is_whole, wanted);
     if (!find_fields(tile, wanted, index) || (is_whole && tile->weave.field_bits == 8)) return false;
     make_shuffle(&tile->weave.shuffle, index);
     tile->weave.has_rows = !is_whole;
     for (int i = 0; i < WORD_BITS && !is_whole; i++)
-        if (!add_bit(&tile->weave, i, bytes.moved[i])) return false;
+        if (!add_bit(&tile->weave, i, bytes->moved[i])) return false;
+    return true;
+}
+
+/* ---- units whose words take a nibble from each of eight bytes ---- */
+
+/* Which of them nibble k of a word is the lower half of; -1 when bits move in other ways. */
+static int byte_of_nibble(const struct bytes *bytes, int k) {
+    for (int byte = 0; byte < NIBBLES; byte++) {
+        bool is_it = true;
+        for (int bit = 0; bit < 4; bit++) is_it = is_it && bytes->moved[byte * 8 + bit] == 4 * k + bit;
+        if (is_it) return byte;
+    }
+    return -1;
+}
+
+/* The two fields that bytes of nibble k lie in, and their places there: adds fields behind the `n` that there are. */
+static bool pair_fields(struct cs_gpu_weave *weave, const struct bytes *bytes, int k, int byte, int first) {
+    int n = 0;
+    weave->selector[k] = 0;
+    for (int j = 0; j < LANES; j++) {
+        int32_t in_field = (bytes->at[j][byte] % WORD_BYTES + WORD_BYTES) % WORD_BYTES, at = bytes->at[j][byte] - in_field;
+        int f = 0;
+        while (f < n && weave->field[first + f] != at) f++;
+        if (f == 2) return false;
+        weave->field[first + f] = at;
+        if (f == n) n++;
+        weave->selector[k] |= (uint32_t)(f * WORD_BYTES + in_field) << (4 * j);
+    }
+    return n == 2;
+}
+
+/* Units begin at whole fields, or one nibble later. */
+static bool begin_at_fields(const struct cs_gpu_tile *tile) {
+    bool do_begin = tile->local_start % NIBBLES == 0;
+    for (int d = 0; d < tile->units.n; d++) {
+        bool is_half = tile->units.from[d] == 1 && tile->units.extent[d].extent == 2;
+        do_begin = do_begin && (is_half || tile->units.from[d] % NIBBLES == 0);
+    }
+    return do_begin;
+}
+
+/* Nibbles 0 and 2, 1 and 3, 4 and 6, 5 and 7 share the fields of a pair. */
+static bool weave_nibbles(struct cs_gpu_tile *tile, const struct bytes *bytes) {
+    struct cs_gpu_weave *weave = &tile->weave;
+    if (tile->piece_bits != 4 || !begin_at_fields(tile)) return false;
+    for (int k = 0; k < NIBBLES; k++) {
+        int byte = byte_of_nibble(bytes, k), first = k / 4 * 4 + k % 2 * 2;
+        const int32_t before[2] = {weave->field[first], weave->field[first + 1]};
+        if (byte < 0 || !pair_fields(weave, bytes, k, byte, first)) return false;
+        if (k & 2 && memcmp(before, &weave->field[first], sizeof before) != 0) return false;
+    }
+    weave->has_nibbles = true;
+    return true;
+}
+
+bool cs_gpu_weave_plan(struct cs_gpu_tile *tile) {
+    struct bytes bytes;
+    if (!find_bytes(&bytes, tile)) return false;
+    if (bytes.n[0] > WORD_BYTES) return weave_nibbles(tile, &bytes);
+    if (!weave_bytes(tile, &bytes)) return false;
     tile->local_start = tile->local_start * tile->piece_bits / 8; /* from here on, bytes */
     for (int d = 0; d < tile->units.n; d++) tile->units.from[d] = tile->units.from[d] * tile->piece_bits / 8;
     return true;

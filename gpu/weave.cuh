@@ -90,6 +90,30 @@ template <class F> struct woven {
     }
 };
 
+/* Words that take a nibble from each of eight bytes; `first` counts nibbles. */
+struct woven_nibbles : woven<uint32_t> {
+    static HD u128 at(const struct cs_gpu_tile &job, const unsigned char *shared, int32_t first, uint32_t) {
+        const struct cs_gpu_weave &weave = job.weave;
+        const unsigned half = first & 1 ? 4 : 0;
+        uint32_t x[4], field[8];
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+        for (int f = 0; f < 8; f++) field[f] = access<uint32_t>::load(shared + (first / 2 + weave.field[f]), 0);
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+        for (int q = 0; q < 4; q++) {
+            const uint32_t *pair = &field[q / 2 * 4];
+            const uint32_t low = select_bytes(pair[0], pair[1], weave.selector[2 * q]) >> half;
+            const uint32_t high = select_bytes(pair[2], pair[3], weave.selector[2 * q + 1]) >> half;
+            x[q] = (low & 0x0F0F0F0F) | (high & 0x0F0F0F0F) << 4;
+        }
+        transpose_bytes(x);
+        return unit_of(x);
+    }
+};
+
 /* Piece by piece. */
 template <class T, class P> struct gathered {
     typedef T unit;

@@ -161,7 +161,7 @@ static void chains_of_back_ends_equal_the_reference(void **state) {
 /* Weights of bytes and nibbles whose words are permuted, or not. */
 static void words_of_any_kind_equal_the_reference(void **state) {
     (void)state;
-    static const char *const names[] = {"sm90_fp4", "hopper_value", "marlin4", "marlin8", "awq_to_marlin4", "aiter_gu"};
+    static const char *const names[] = {"sm90_fp4", "hopper_value", "marlin4", "marlin8", "awq_to_marlin4", "gptq_to_marlin4", "gptq_to_marlin8", "aiter_gu"};
     for (size_t i = 0; i < CS_COUNT(names); i++)
         for (size_t w = 0; w <= CS_COUNT(some_words); w++) {
             struct cs_layout layout = *cs_layout_by_name(names[i]);
