@@ -85,7 +85,7 @@ struct cs_gpu_digest {
 /* Where the bits of a 32-bit word go: those that rotate left together, under a mask of where they arrive. */
 struct cs_gpu_word {
     int n;
-    uint32_t mask[32], rotation[32];
+    uint32_t mask[32], rotation[32], inverted;
 };
 
 /* ---- relayout: see relayout.c ----

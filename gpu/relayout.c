@@ -156,11 +156,13 @@ static void make_word(struct cs_gpu_word *word, const uint8_t *moved_to) {
     for (int rotation = 0; rotation < 32; rotation++) {
         uint32_t mask = 0;
         for (int bit = 0; bit < 32; bit++)
-            if ((moved_to[bit] - bit + 32) % 32 == rotation) mask |= UINT32_C(1) << moved_to[bit];
+            if ((moved_to[bit] - bit + 32) % 32 == rotation) mask |= UINT32_C(1) << moved_to[bit] % CS_INVERTED;
         if (!mask) continue;
         word->mask[word->n] = mask;
         word->rotation[word->n++] = (uint32_t)rotation;
     }
+    for (int bit = 0; bit < 32; bit++)
+        if (moved_to[bit] >= CS_INVERTED) word->inverted |= UINT32_C(1) << moved_to[bit] % CS_INVERTED;
 }
 
 /* ---- the job ---- */

@@ -27,7 +27,7 @@ template <int N> HD void permute_words(const struct cs_gpu_word &word, uint32_t 
         if (i >= word.n) break;
         for (int w = 0; w < N; w++) moved[w] |= rotate_left(x[w], word.rotation[i]) & word.mask[i];
     }
-    for (int w = 0; w < N; w++) x[w] = moved[w];
+    for (int w = 0; w < N; w++) x[w] = moved[w] ^ word.inverted;
 }
 
 /* Bit k: piece k of a unit is padding. left_of(g): what is left of guard g at the unit's first piece. */

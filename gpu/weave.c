@@ -9,8 +9,8 @@
  *   rows     bits of register k move within their bytes, so that register q becomes byte q of each word
  *   words    from bytes, by a fixed transpose
  *
- * Where whole bytes move, the shuffle makes the words and the rest is left out. It needs words that are permuted alike, each
- * from four whole bytes, and no padding.
+ * Where whole bytes move, the shuffle makes the words and the rest is left out. It needs words that are permuted alike, without
+ * inverted bits, each from four whole bytes, and no padding.
  *
  * Words that take one nibble from each of eight bytes have eight fields, in pairs: a pair holds all bytes of two nibbles.
  *
@@ -270,7 +270,7 @@ static bool weave_nibbles(struct cs_gpu_tile *tile, const struct bytes *bytes) {
 
 bool cs_gpu_weave_plan(struct cs_gpu_tile *tile) {
     struct bytes bytes;
-    if (!find_bytes(&bytes, tile)) return false;
+    if ((tile->has_word && tile->word.inverted) || !find_bytes(&bytes, tile)) return false;
     if (bytes.n[0] > WORD_BYTES) return weave_nibbles(tile, &bytes);
     if (!weave_bytes(tile, &bytes)) return false;
     tile->local_start = tile->local_start * tile->piece_bits / 8; /* from here on, bytes */

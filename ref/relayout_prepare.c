@@ -301,9 +301,11 @@ static void tabulate_packed(struct cs_ref_relayout *r, int64_t *runs) {
 static void tabulate_moves(struct cs_ref_relayout *r, const uint8_t *place) {
     for (unsigned j = 0; j < 4; j++) {
         r->moved[j][0] = 0;
+        for (unsigned bit = 0; bit < 8; bit++)
+            if (place[8 * j + bit] >= CS_INVERTED) r->moved[j][0] |= UINT32_C(1) << place[8 * j + bit] % CS_INVERTED;
         for (unsigned value = 1; value < 256; value++) {
             unsigned lowest = (unsigned)__builtin_ctz(value);
-            r->moved[j][value] = r->moved[j][value & (value - 1)] | UINT32_C(1) << place[8 * j + lowest];
+            r->moved[j][value] = r->moved[j][value & (value - 1)] ^ UINT32_C(1) << place[8 * j + lowest] % CS_INVERTED;
         }
     }
 }

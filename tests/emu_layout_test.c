@@ -65,10 +65,12 @@ static int random_share(struct random *random, char letter, char *view, int64_t 
 }
 
 /* Few distances within bytes, so that units are woven; and as many as there are bits. */
-static const uint8_t some_words[2][32] = {{6, 7, 8, 15, 22, 23, 24, 31, 3,  4,  5,  12, 19, 20, 21, 28,
+static const uint8_t some_words[3][32] = {{6, 7, 8, 15, 22, 23, 24, 31, 3,  4,  5,  12, 19, 20, 21, 28,
                                            0, 1, 2, 9,  16, 17, 18, 25, 13, 10, 11, 14, 29, 26, 27, 30},
                                           {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
-                                           15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0}};
+                                           15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0},
+                                          {32, 1,  2,  3,  36, 5,  6,  7,  8,  9,  10, 43, 12, 13, 14, 47, /* some inverted, and two moved */
+                                           17, 48, 18, 51, 20, 21, 22, 55, 24, 25, 26, 59, 28, 29, 30, 63}};
 
 static void random_row(struct random *random, bool is_last, struct text_row *row) {
     int64_t row_product, column_product;
@@ -87,7 +89,7 @@ static void random_row(struct random *random, bool is_last, struct text_row *row
         if (random_below(random, 5) == 0) sprintf(row->flip + strlen(row->flip), "%d ", i);
     }
     row->layout = (struct cs_layout){.name = "random", .pad = row->pad, .view = row->view, .flip = row->flip, .order = row->order};
-    if (is_last && random_below(random, 4) == 0) row->layout.word = some_words[random_below(random, 2)];
+    if (is_last && random_below(random, 4) == 0) row->layout.word = some_words[random_below(random, 3)];
 }
 
 /* True when the chain composed. */

@@ -73,6 +73,9 @@ static const struct relayout_case cases[] = {
     {{"sm90_fp4"}, 8, 64, 256},
     {{"sm90_fp4_fp8"}, 16, 64, 256},
     {{"hopper_value"}, 8, 72, 100},                        /* padded, and words permuted */
+    {{"block_major_k", "int4_signed"}, 8, 64, 512},        /* bits of words inverted */
+    {{"swizzle_128x4", "int4_signed"}, 8, 100, 90},        /* padding's too */
+    {{"swizzle_128x4", "int4_signed"}, 4, 100, 96},
     {{"marlin4"}, 4, 128, 512},
     {{"marlin4_a8"}, 4, 128, 512},
     {{"marlin8"}, 8, 128, 512},
@@ -84,17 +87,19 @@ static const struct relayout_case cases[] = {
     {{"mn_major_pack"}, 8, 50, 70},
 };
 
-/* Destination bit `bit`, by the definition: one element at a time, then the permutation of its word. */
+/* Destination bit `bit`, by the definition: one element at a time, then what becomes of its word. */
 static unsigned expected_bit(const struct cs_plan *plan, const unsigned char *source, int64_t bit) {
+    unsigned inverted = 0;
     if (plan->word) {
         int s = 0;
-        while (plan->word[s] != bit % 32) s++;
+        while (plan->word[s] % 32 != bit % 32) s++;
+        inverted = plan->word[s] >= 32;
         bit += s - bit % 32;
     }
     int64_t from = cs_plan_source(plan, bit / plan->bits);
-    if (from < 0) return 0;
+    if (from < 0) return inverted;
     from = from * plan->bits + bit % plan->bits;
-    return (unsigned)source[from / 8] >> from % 8 & 1u;
+    return inverted ^ ((unsigned)source[from / 8] >> from % 8 & 1u);
 }
 
 static void assert_is_relayout(const struct cs_plan *plan, const unsigned char *to, const unsigned char *from, const char *name) {

@@ -61,16 +61,16 @@ static void an_order_may_be_numbers(void **state) {
     "local model = cs.model { name = 'm', prefix = 'm.', layers = 1, experts = 2, hidden = 32, intermediate = 32, modules = "  \
     "{ cs.module { name = 'e', routed_experts = true, checkpoint = 'e' } } }\n"
 
-static void a_layout_may_move_bits_of_a_word(void **state) {
+static void a_layout_may_move_and_invert_bits_of_a_word(void **state) {
     (void)state;
     struct cs_scenario s = script_parse_good(
-        MODEL "local word = {}\nfor i = 1, 32 do word[i] = 32 - i end\n"
+        MODEL "local word = {}\nfor i = 1, 32 do word[i] = 32 - i end\nword[5] = word[5] + 32\n"
               "local l = cs.layout { name = 'mirror', view = 'M K', word = word }\n"
               "return cs.scenario { name = 'x', model = model, method = 'unquantized', quantization = { arithmetic = 'cpu' },\n"
               "  backend = cs.backend { name = 'b', steps = { cs.relayout('w13_weight', l) } }, run = function(s) s:cold_start 'A' end }",
         &arena);
     const struct cs_layout *layout = s.own_backend->steps->own[0];
-    for (int i = 0; i < 32; i++) assert_int_equal(layout->word[i], 31 - i);
+    for (int i = 0; i < 32; i++) assert_int_equal(layout->word[i], i == 4 ? 27 + CS_INVERTED : 31 - i);
     assert_true(s.layer.on & CS_CPU_ARITHMETIC);
 }
 
@@ -126,7 +126,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(steps_say_what_they_make),
         TEST(an_order_may_be_numbers),
-        TEST(a_layout_may_move_bits_of_a_word),
+        TEST(a_layout_may_move_and_invert_bits_of_a_word),
         TEST(print_says_where_it_stands),
         TEST(what_cannot_be_is_refused_by_name),
         TEST(a_script_may_be_text),

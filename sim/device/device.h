@@ -14,7 +14,10 @@
  * A tensor is one matrix [M rows, K elements] per expert. `pad` rounds M and K up (new elements are zero); `view` lists
  * the extents of the source dimensions, slowest first, in M and K after padding; `flip` lists view dimensions that are
  * reversed; output dimension j is view dimension order[j] (absent: identity); `word` permutes the bits of each
- * little-endian 32-bit word afterwards: output bit word[s] = bit s. Requirements R5.4, design "Layouts are data". */
+ * little-endian 32-bit word afterwards, padding's too: output bit word[s] = bit s, inverted where CS_INVERTED was added.
+ * Requirements R5.4, design "Layouts are data". */
+enum { CS_INVERTED = 32 };
+
 struct cs_layout {
     const char *name;
     int bits;          /* element width: 4, 8, 16, 32; 0: any, whole rows move and K counts in any unit */

@@ -128,9 +128,10 @@ enum cs_status cs_layout_check(const struct cs_layout *layout) {
 enum cs_status cs_layout_check_word(const struct cs_layout *layout) {
     bool seen[32] = {false};
     for (int bit = 0; bit < 32; bit++) {
-        CS_REQUIRE(layout->word[bit] < 32 && !seen[layout->word[bit]], CS_BAD_VALUE,
+        int place = layout->word[bit] % CS_INVERTED;
+        CS_REQUIRE(layout->word[bit] < 2 * CS_INVERTED && !seen[place], CS_BAD_VALUE,
                    "%s: word is not a permutation of 0 to 31", cs_layout_label(layout));
-        seen[layout->word[bit]] = true;
+        seen[place] = true;
     }
     return CS_OK;
 }

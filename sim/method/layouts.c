@@ -10,6 +10,10 @@ static const uint8_t twiddle[32] = {6, 7, 8, 15, 22, 23, 24, 31, 3,  4,  5,  12,
 static const uint8_t nibbles[32] = {0,  1,  2,  7, 4,  5,  6,  15, 8,  9,  10, 23, 12, 13, 14, 31,
                                     16, 17, 18, 3, 20, 21, 22, 11, 24, 25, 26, 19, 28, 29, 30, 27};
 
+/* A nibble's highest bit turns integers with bias 8 into signed ones. */
+static const uint8_t signed4[32] = {0,  1,  2,  3 + CS_INVERTED,  4,  5,  6,  7 + CS_INVERTED,  8,  9,  10, 11 + CS_INVERTED, 12, 13, 14, 15 + CS_INVERTED,
+                                    16, 17, 18, 19 + CS_INVERTED, 20, 21, 22, 23 + CS_INVERTED, 24, 25, 26, 27 + CS_INVERTED, 28, 29, 30, 31 + CS_INVERTED};
+
 /* M rows of K elements of `bits` bits; 0: of any width. Weights of 4-bit numbers count K in bytes, except for Marlin,
  * whose layouts move nibbles. Marlin scales and zero points are [groups, N], so their K is N. In names: gated and
  * halves mean [gate; up] rows, pairs means gate and up rows in turn. */
@@ -37,6 +41,7 @@ const struct cs_layout cs_layouts[] = {
     {"gptq_to_marlin8",        8, "",      "M/4 2 2 K/256 4 2 8 2 2",   "",  "0 3 6 2 7 4 5 8 1",   NULL,    "vllm.marlin_weights.8bit, repacked"},
     {"hopper_scale",           8, "256 2", "M/256 2 8 2 8 K/2 2",       "",  "0 2 5 1 4 6 3",       NULL,    "triton.HopperMXScaleLayout"},
     {"hopper_value",           8, "16 32", "M/16 2 4 2 K/32 4 2 4",     "",  "0 2 4 3 7 5 6 1",     twiddle, "triton.HopperMXValueLayout"},
+    {"int4_signed",            0, "",      "M K",                       "",  "",                    signed4, "vllm.convert_packed_uint4b8_to_signed_int4_inplace"},
     {"interleave64",           0, "",      "2 M/128 64 K",              "",  "1 0 2 3",             NULL,    "vllm.interleave_linear_and_gate"},
     {"interleave_last",        0, "",      "M 2 K/2",                   "",  "0 2 1",               NULL,    "vllm.mxfp4.TRITON.sm90"},
     {"interleave_up_first",    0, "",      "2 M/2 K",                   "0", "1 0 2",               NULL,    "vllm.mxfp4_generic.TRTLLM, with shuffle32"},

@@ -73,23 +73,21 @@ static const struct cs_step online_zero_padding[] = {
 };
 CS_TABLE(online_zero_padding);
 
-/* Group-quantised 4-bit integers for TRT-LLM: a nibble's highest bit turns uint4 with bias 8 into a signed int4.
+/* Group-quantised 4-bit integers for TRT-LLM. Upstream makes them signed in place first, which no move of bytes notices.
  * Source: quantization/utils/flashinfer_mxint4_moe.py. */
-static const struct cs_step mxint4_signed[] = {CS_DO_UPDATE("x", "x xor 0x88888888"), CS_DO_TAKE("y", "x")};
+static const struct cs_step mxint4_signed[] = {CS_DO_TAKE("y", "x"), CS_DO_RESHAPE("y", "1 1 x"), CS_DO_RELAYOUT("y", "int4_signed"), CS_DO_RESHAPE("y", "x")};
 CS_TABLE(mxint4_signed);
 static const struct cs_step mxint4_trtllm_w13[] = {
-    CS_DO_UPDATE("w13_weight", "w13_weight xor 0x88888888"),
     CS_DO_VIEW("w13_weight", CS_U8),
-    CS_DO_RELAYOUT("w13_weight", "swap_gated_shuffle32", "block_major_k"),
+    CS_DO_RELAYOUT("w13_weight", "swap_gated_shuffle32", "block_major_k", "int4_signed"),
     CS_DO_RESHAPE("w13_weight", "w13_weight.0 w13_weight.2/128 w13_weight.1 128"),
     CS_DO_RELAYOUT("w13_weight_scale", "swap_gated_shuffle32", "swizzle_128x4"),
     CS_DO_RESHAPE("w13_weight_scale", "w13_weight_scale.0 -1"),
 };
 CS_TABLE(mxint4_trtllm_w13);
 static const struct cs_step mxint4_trtllm_w2[] = {
-    CS_DO_UPDATE("w2_weight", "w2_weight xor 0x88888888"),
     CS_DO_VIEW("w2_weight", CS_U8),
-    CS_DO_RELAYOUT("w2_weight", "shuffle32", "block_major_k"),
+    CS_DO_RELAYOUT("w2_weight", "shuffle32", "block_major_k", "int4_signed"),
     CS_DO_RESHAPE("w2_weight", "w2_weight.0 w2_weight.2/128 w2_weight.1 128"),
     CS_DO_RELAYOUT("w2_weight_scale", "shuffle32", "swizzle_128x4"),
     CS_DO_RESHAPE("w2_weight_scale", "w2_weight_scale.0 -1"),

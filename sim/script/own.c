@@ -64,7 +64,7 @@ static void read_word(const struct cs_value *value, void *structure) {
     uint8_t *word = CS_SCRIPT_NEW(value->L, uint8_t, 32);
     for (size_t i = 0; i < n; i++) {
         struct cs_value item = cs_value_item(value, (lua_Integer)i + 1);
-        word[i] = (uint8_t)cs_value_integer(&item, 0, 31);
+        word[i] = (uint8_t)cs_value_integer(&item, 0, 2 * CS_INVERTED - 1);
         lua_pop(value->L, 1);
     }
     ((LAYOUT *)structure)->word = word;
@@ -89,7 +89,7 @@ static const struct cs_field layout_fields[] = {
      CS_DEFAULT("none")},
     {CS_INT_ROW("bits", LAYOUT, bits, 0, 64, "width of the elements that K counts; 0: any, whole rows move"),
      CS_DEFAULT("0")},
-    {CS_CUSTOM_ROW("word", read_word, "integer[]", "where each of the 32 bits of a word goes afterwards"),
+    {CS_CUSTOM_ROW("word", read_word, "integer[]", "where each of the 32 bits of a word goes afterwards; 32 more: inverted"),
      CS_DEFAULT("as it is")},
 };
 const struct cs_record cs_record_layout = CS_RECORD("cs.Layout.Fields", layout_fields, LAYOUT, check_layout);
