@@ -12,7 +12,8 @@ static bool is_row(const struct cs_gpu_known_program *row, const struct cs_progr
     for (size_t i = 0; i < program->n_instructions; i++) {
         const struct cs_instruction *instruction = &program->instruction[i];
         if (row->instruction[i].code != instruction->code || row->instruction[i].operand != instruction->operand) return false;
-        if (instruction->code == CS_CODE_ROUND && row->instruction[i].dtype != instruction->dtype) return false;
+        bool has_dtype = instruction->code == CS_CODE_ROUND || instruction->code == CS_CODE_ENCODE;
+        if (has_dtype && row->instruction[i].dtype != instruction->dtype) return false;
     }
     return true;
 }

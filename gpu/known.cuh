@@ -96,6 +96,8 @@ template <class Row, int i> HD void exact_steps(const struct cs_gpu_known &job, 
         constexpr enum cs_code code = Row::program.instruction[i].code;
         if constexpr (code == CS_CODE_ROUND)
             each_of<KNOWN>([&](int k) { x[k] = rounded_to(Row::program.instruction[i].dtype, x[k]); });
+        else if constexpr (code == CS_CODE_ENCODE)
+            each_of<KNOWN>([&](int k) { x[k] = static_cast<uint32_t>(narrowed(Row::program.instruction[i].dtype, x[k])); });
         else if constexpr (Row::program.instruction[i].operand == 0)
             step_each<code, KNOWN>(x, [&](int k) { return a[k]; });
         else {

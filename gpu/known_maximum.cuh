@@ -13,6 +13,7 @@ namespace {
 template <class Row, int dims> struct known_maximum_kernel {
     struct cs_gpu_known_maximum job;
     static constexpr int n_resident = 4, fan_in = 16;
+    static constexpr int under_way = 16 / words_of(Row::program.operand[0]); /* groups that a lane loads before it looks at the first */
     static constexpr bool has_sizes = Row::program.instruction[Row::program.n_instructions - 1].code == CS_CODE_ABSOLUTE;
     static constexpr uint32_t no_number = 0xFFFFFFFF, zero = has_sizes ? 0 : 0x80000000; /* keys */
     struct state {};
@@ -38,10 +39,9 @@ template <class Row, int dims> struct known_maximum_kernel {
         return key >> 31 ? key & 0x7FFFFFFF : ~key;
     }
 
-    HD uint64_t key_of_group(const known_index<dims> &i, uint32_t j) const {
+    HD uint64_t key_of_group(const known_group<Row> &group, uint32_t j) const {
         uint32_t x[KNOWN], most = 0;
         bool has_nan = false;
-        const known_group<Row> group = load_known<Row>(job.program, i);
         if (!evaluate_ordinary<Row>(job.program, group, x)) evaluate_exactly<Row>(job.program, group, x);
         each_of<KNOWN>([&](int k) {
             const uint32_t key = ordered(x[k]);
@@ -56,11 +56,19 @@ template <class Row, int dims> struct known_maximum_kernel {
     HD uint64_t key_of_lane(uint32_t box, uint32_t lane) const {
         const known_index<dims> corner = known_index_of<dims>(job.extent, box);
         uint64_t most = 0;
-        for (uint32_t j = lane; j < job.n_groups; j += job.lanes) {
-            known_index<dims> i;
-            if (!find(corner, j, i)) continue;
-            const uint64_t key = key_of_group(i, j);
-            most = key > most ? key : most;
+        for (uint32_t first = lane; first < job.n_groups; first += under_way * job.lanes) {
+            known_group<Row> group[under_way];
+            bool exists[under_way];
+            each_of<under_way>([&](int k) {
+                known_index<dims> i;
+                const uint32_t j = first + static_cast<uint32_t>(k) * job.lanes;
+                exists[k] = j < job.n_groups && find(corner, j, i);
+                if (exists[k]) group[k] = load_known<Row>(job.program, i);
+            });
+            each_of<under_way>([&](int k) {
+                const uint64_t key = exists[k] ? key_of_group(group[k], first + static_cast<uint32_t>(k) * job.lanes) : 0;
+                most = key > most ? key : most;
+            });
         }
         return most;
     }

@@ -167,7 +167,7 @@ HD uint64_t narrow_f32(enum cs_dtype to, enum cs_dtype from, uint32_t bits) {
 
 /* ---- integers ---- */
 
-HD bool is_floating(enum cs_dtype dtype) {
+HD constexpr bool is_floating(enum cs_dtype dtype) {
     return dtype == CS_E4M3 || dtype == CS_E5M2 || dtype == CS_E8M0 || dtype == CS_BF16 || dtype == CS_F16 || dtype == CS_F32 || dtype == CS_F64;
 }
 

@@ -71,7 +71,7 @@ template <enum cs_dtype dtype> HD void ordinary_numbers(const uint32_t (&word)[w
 
 template <enum cs_dtype dtype> HD void words_of_ordinary(const uint32_t (&x)[KNOWN], uint32_t (&word)[words_of(dtype)]) {
     constexpr int bits = width_in_bits(dtype), in_word = 32 / bits;
-    if constexpr (bits == 8 || bits == 16) {
+    if constexpr (is_floating(dtype) && (bits == 8 || bits == 16)) {
         each_of<words_of(dtype)>([&](int i) { word[i] = 0; });
         each_of<KNOWN / 2>([&](int k) { word[2 * k / in_word] |= pair_of<dtype>(x[2 * k], x[2 * k + 1]) << (2 * k % in_word * bits % 32); });
     } else
@@ -90,6 +90,15 @@ template <enum cs_dtype dtype> HD void round_ordinary(uint32_t (&x)[KNOWN]) {
         return each_of<KNOWN / 2>([&](int k) { numbers_of_f16_pair(f16_pair_of(x[2 * k], x[2 * k + 1]), x[2 * k], x[2 * k + 1]); });
 #endif
     each_of<KNOWN>([&](int k) { x[k] = rounded_to(dtype, x[k]); });
+}
+
+template <enum cs_dtype dtype> HD void encode_ordinary(uint32_t (&x)[KNOWN]) {
+    constexpr int bits = width_in_bits(dtype);
+    static_assert(bits == 8 || bits == 16, "pairs are of narrow dtypes");
+    each_of<KNOWN / 2>([&](int k) {
+        const uint32_t pair = pair_of<dtype>(x[2 * k], x[2 * k + 1]), mask = (UINT32_C(1) << bits) - 1;
+        x[2 * k] = pair & mask, x[2 * k + 1] = pair >> bits & mask;
+    });
 }
 
 /* The larger, or the smaller, of numbers and one v that is neither NaN nor a zero, whose sign another zero may not have. */
@@ -151,7 +160,7 @@ HD constexpr bool has_ordinary_way(const struct cs_gpu_known_program &program) {
         const bool is_arithmetic = code == CS_CODE_MULTIPLY || code == CS_CODE_DIVIDE;
         is_worth_it = is_worth_it || is_arithmetic || code == CS_CODE_ROUND;
         has_way = has_way && (is_arithmetic || is_clamp(code) || code == CS_CODE_ROUND || code == CS_CODE_ABSOLUTE || code == CS_CODE_ZERO_LOW ||
-                              (code == CS_CODE_LOAD && i == 0 && program.instruction[i].operand == 0));
+                              code == CS_CODE_ENCODE || code == CS_CODE_RIGHT || (code == CS_CODE_LOAD && i == 0 && program.instruction[i].operand == 0));
         has_way = has_way && (i == 0 || program.instruction[i].operand != 0);
     }
     return has_way && is_worth_it;
@@ -164,7 +173,12 @@ template <class Row, int i> HD bool ordinary_step(uint32_t (&x)[KNOWN], uint32_t
     if constexpr (code == CS_CODE_ROUND) round_ordinary<Row::program.instruction[i].dtype>(x);
     if constexpr (code == CS_CODE_MULTIPLY)
         each_of<KNOWN>([&](int k) { x[k] = bits_of_f32(plain(code, f32_of_bits(x[k]), f32_of_bits(v))); });
-    if constexpr (code == CS_CODE_ABSOLUTE || code == CS_CODE_ZERO_LOW) step_each<code, KNOWN>(x, [&](int) { return v; });
+    if constexpr (code == CS_CODE_ENCODE) {
+        const bool is_ordinary = has_no_nan(x);
+        encode_ordinary<Row::program.instruction[i].dtype>(x);
+        return is_ordinary;
+    }
+    if constexpr (code == CS_CODE_ABSOLUTE || code == CS_CODE_ZERO_LOW || code == CS_CODE_RIGHT) step_each<code, KNOWN>(x, [&](int) { return v; });
     if constexpr (is_clamp(code)) {
         const bool is_ordinary = (is_clamp(Row::program.instruction[i - 1].code) || has_no_nan(x)) && !is_nan(v) && (v & 0x7FFFFFFF) != 0;
         clamp_ordinary<code>(x, v);

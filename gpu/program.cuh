@@ -48,9 +48,11 @@ HD void narrow_group(enum cs_dtype dtype, const uint32_t (&x)[GROUP], uint64_t (
     }
 }
 
-HD void round_group(enum cs_dtype dtype, uint32_t (&x)[GROUP]) {
+/* To the dtype and back, or only there. */
+HD void round_group(enum cs_dtype dtype, uint32_t (&x)[GROUP], bool stays_there) {
     uint64_t bits[GROUP];
     narrow_group(dtype, x, bits);
+    if (stays_there) return each_of_group([&](int k) { x[k] = static_cast<uint32_t>(bits[k]); });
     numbers_of_group(dtype, bits, x);
 }
 
@@ -189,8 +191,8 @@ template <class I> HD void evaluate(const struct cs_gpu_program &program, const 
     for (int i = 0; i < program.n_instructions; i++) {
         const struct cs_instruction &instruction = program.instruction[i];
         uint32_t v[GROUP];
-        if (instruction.code == CS_CODE_ROUND) {
-            round_group(instruction.dtype, x);
+        if (instruction.code == CS_CODE_ROUND || instruction.code == CS_CODE_ENCODE) {
+            round_group(instruction.dtype, x, instruction.code == CS_CODE_ENCODE);
             continue;
         }
         if (instruction.operand >= 0)

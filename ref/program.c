@@ -231,13 +231,21 @@ static void round_run(const struct tables *tables, enum cs_dtype dtype, int64_t 
         for (int64_t j = 0; j < n; j++) x[j] = read_element(dtype, narrow(dtype, x[j]));
 }
 
+static void encode_run(const struct tables *tables, enum cs_dtype dtype, int64_t n, uint32_t *x) {
+    (void)tables;
+    if (dtype == CS_BF16)
+        for (int64_t j = 0; j < n; j++) x[j] = cs_ref_bf16_of_f32(x[j], CS_REF_BF16_NAN_OF_F32);
+    else
+        for (int64_t j = 0; j < n; j++) x[j] = (uint32_t)narrow(dtype, x[j]);
+}
+
 static void evaluate(const struct cs_program *program, const struct tables *tables, const struct run *run,
                      uint32_t *x) {
     uint32_t v[RUN];
     for (size_t i = 0; i < program->n_instructions; i++) {
         const struct cs_instruction *instruction = &program->instruction[i];
-        if (instruction->code == CS_CODE_ROUND) {
-            round_run(tables, instruction->dtype, run->n, x);
+        if (instruction->code == CS_CODE_ROUND || instruction->code == CS_CODE_ENCODE) {
+            (instruction->code == CS_CODE_ROUND ? round_run : encode_run)(tables, instruction->dtype, run->n, x);
             continue;
         }
         if (instruction->operand >= 0)

@@ -15,7 +15,8 @@ static const struct cs_device *ref(void) { return cs_device_by_name("ref"); }
 
 static const char *const operations[] = {
     "x + v", "x * v", "x / v", "x into v", "x max v", "x min v", "x fmax v", "x fmin v", "x if_zero v", "x zero_below v", "x abs", "x log2",
-    "x exp2", "x ceil", "x floor", "x nearest", "x as bf16", "x as f16", "x as e4m3", "x as e5m2", "x as e8m0", "x as e2m1", "x float", "x int",
+    "x exp2", "x ceil", "x floor", "x nearest", "x as bf16", "x as f16", "x as e4m3", "x as e5m2", "x as e8m0", "x as e2m1",
+    "x bits bf16", "x bits f16", "x bits e4m3", "x bits e5m2", "x bits e8m0", "x bits e2m1", "x float", "x int",
     "x xor v", "x and v", "x or v", "x left v", "x right v", "x plus v", "x least v", "x most v", "x drop v", "x + 1.5 * 0x1p-3 max -7",
     "x left 3", "x and 0x7FFFFF plus 5"};
 

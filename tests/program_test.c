@@ -63,6 +63,12 @@ static void words_compute_from_left_to_right(void **state) {
     assert_result("x exp2", -149, 0, 0x1p-149f);
     assert_result("x exp2", 1e9f, 0, 1.0f / 0.0f);
     assert_result("x exp2", -1e9f, 0, 0);
+    assert_result("x bits f16 float", 1, 0, 0x3C00);
+    assert_result("x bits f16 float", -65520, 0, 0xFC00); /* beyond the largest: infinity */
+    assert_result("x bits bf16 float", 1, 0, 0x3F80);
+    assert_result("x bits e4m3 float", 448, 0, 0x7E);
+    assert_result("x bits e8m0 float", 2, 0, 128);
+    assert_result("x bits e2m1 float", -6, 0, 15);
 }
 
 /* (1 + 2^-12)^2 is 1 + 2^-11 + 2^-24; the last term is half a place of f32 and goes to even. A fused multiply-add would keep it. */

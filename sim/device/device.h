@@ -100,6 +100,7 @@ int64_t cs_plan_source(const struct cs_plan *plan, int64_t index);
     X(FLOOR,    "floor",      NOTHING)                                                                                 \
     X(NEAREST,  "nearest",    NOTHING) /* whole number, ties to even */                                                \
     X(ROUND,    "as",         DTYPE)   /* to a floating dtype and back */                                              \
+    X(ENCODE,   "bits",       DTYPE)   /* the bits of a floating dtype's number, as an unsigned integer */              \
     X(FLOAT,    "float",      NOTHING) /* the bits as an unsigned integer, by value */                                 \
     X(INTEGER,  "int",        NOTHING) /* truncated to an i32 */                                                       \
     X(XOR,      "xor",        BITS)                                                                                    \

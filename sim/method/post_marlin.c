@@ -177,9 +177,7 @@ static const struct cs_step nvfp4_marlin_factor[] = {
 };
 CS_TABLE(nvfp4_marlin_factor);
 static const struct cs_step nvfp4_marlin_bytes[] = {
-    CS_DO_MAP("y", CS_F16, "s as f16 * rescale as f16 * 128 as f16 zero_below 2"),
-    CS_DO_VIEW("y", CS_U16),
-    CS_DO_MAP("y", CS_U8, "y right 7"),
+    CS_DO_MAP("y", CS_U8, "s as f16 * rescale as f16 * 128 as f16 zero_below 2 bits f16 right 7"),
 };
 CS_TABLE(nvfp4_marlin_bytes);
 static const struct cs_step nvfp4_marlin_finish[] = {
