@@ -147,7 +147,7 @@ struct cs_gpu_weave {
     int field_bits; /* 0: pieces are gathered one by one */
     struct cs_gpu_shuffle chunk, shuffle;
     int32_t field[16]; /* bytes from a unit's first */
-    bool has_rows;
+    bool parts_nibbles, has_rows;
     int n_rows[4];
     struct {
         uint32_t mask[4], rotation[4]; /* of each register; the mask is of what was rotated */

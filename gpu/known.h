@@ -22,6 +22,8 @@
     X(DEQUANTISE,    "bf16", "e4m3 f32",     "a * b")                              /* MXFP8's emulation */             \
     X(RESCALE_E4M3,  "e4m3", "e4m3 f32",     "a * b")                              /* NVFP4's scales */                \
     X(MARLIN_SCALE,  "u8",   "e4m3 f32",     "a as f16 * b as f16 * n as f16 zero_below n bits f16 right n") /* NVFP4 */ \
+    X(SECOND_SCALE,  "f32",  "f32 f32",      "a * n / b")                          /* of Marlin's NVFP4 */             \
+    X(SECOND_INTO,   "f32",  "f32 f32",      "a into n * n / b")                   /* of divisors */                   \
     X(RESCALE_BF16,  "bf16", "bf16",         "a * n")                              /* of Marlin's FP8 */               \
     X(POWER_ABOVE,   "u8",   "f32",          "a max n / n log2 ceil + n max n min n int") /* MXFP8 */                  \
     X(POWER_BYTE,    "u8",   "f32",          "a plus n right n most n plus n")     /* MXFP4 */                         \

@@ -152,16 +152,18 @@ HD bool divide_ordinary(uint32_t (&x)[KNOWN], uint32_t v) {
 
 HD constexpr bool is_clamp(enum cs_code code) { return code == CS_CODE_MAXIMUM || code == CS_CODE_MINIMUM; }
 
-/* Whether all of a program's instructions have such a way, and some of them is worth it. */
+/* Whether all of a program's instructions have such a way, and some of them is worth it. Of what was encoded only bits move. */
 HD constexpr bool has_ordinary_way(const struct cs_gpu_known_program &program) {
-    bool has_way = true, is_worth_it = program.operand[0] == CS_E4M3;
+    bool has_way = true, is_worth_it = program.operand[0] == CS_E4M3, is_encoded = false;
     for (int i = 0; i < program.n_instructions; i++) {
         const enum cs_code code = program.instruction[i].code;
         const bool is_arithmetic = code == CS_CODE_MULTIPLY || code == CS_CODE_DIVIDE;
+        const bool is_loaded = code == CS_CODE_LOAD && i == 0 && program.instruction[i].operand == 0;
+        const bool has_number = is_arithmetic || is_clamp(code) || code == CS_CODE_ROUND || code == CS_CODE_ABSOLUTE || code == CS_CODE_ZERO_LOW;
         is_worth_it = is_worth_it || is_arithmetic || code == CS_CODE_ROUND;
-        has_way = has_way && (is_arithmetic || is_clamp(code) || code == CS_CODE_ROUND || code == CS_CODE_ABSOLUTE || code == CS_CODE_ZERO_LOW ||
-                              code == CS_CODE_ENCODE || code == CS_CODE_RIGHT || (code == CS_CODE_LOAD && i == 0 && program.instruction[i].operand == 0));
+        has_way = has_way && (is_encoded ? code == CS_CODE_RIGHT : is_loaded || has_number || code == CS_CODE_ENCODE);
         has_way = has_way && (i == 0 || program.instruction[i].operand != 0);
+        is_encoded = is_encoded || code == CS_CODE_ENCODE;
     }
     return has_way && is_worth_it;
 }

@@ -9,7 +9,8 @@
  *   rows     bits of register k move within their bytes, so that register q becomes byte q of each word
  *   words    from bytes, by a fixed transpose
  *
- * Where whole bytes move, the shuffle makes the words and the rest is left out. It needs words that are permuted alike, without
+ * Where whole bytes move, the shuffle makes the words and the rest is left out; where the lower nibbles of a word's bytes go
+ * to its lower half and the upper ones to its upper half, in order, rows are known when kernels are compiled. It needs words that are permuted alike, without
  * inverted bits, each from four whole bytes, and no padding.
  *
  * Words that take one nibble from each of eight bytes have eight fields, in pairs: a pair holds all bytes of two nibbles.
@@ -159,6 +160,12 @@ static bool moves_whole_bytes(const struct bytes *bytes) {
     return true;
 }
 
+static bool parts_nibbles(const struct bytes *bytes) {
+    for (int i = 0; i < WORD_BITS; i++)
+        if (bytes->moved[i] != i / 8 * 4 + i % 4 + (i % 8 < 4 ? 0 : WORD_BITS / 2)) return false;
+    return true;
+}
+
 /* What the shuffle shall make: word j itself, or the k-th bytes of all words. */
 static void arrange(const struct bytes *bytes, bool is_whole, int32_t *wanted) {
     for (int j = 0; j < LANES; j++)
@@ -210,8 +217,9 @@ static bool weave_bytes(struct cs_gpu_tile *tile, const struct bytes *bytes) {
     arrange(bytes, is_whole, wanted);
     if (!find_fields(tile, wanted, index) || (is_whole && tile->weave.field_bits == 8)) return false;
     make_shuffle(&tile->weave.shuffle, index);
-    tile->weave.has_rows = !is_whole;
-    for (int i = 0; i < WORD_BITS && !is_whole; i++)
+    tile->weave.parts_nibbles = parts_nibbles(bytes);
+    tile->weave.has_rows = !is_whole && !tile->weave.parts_nibbles;
+    for (int i = 0; i < WORD_BITS && tile->weave.has_rows; i++)
         if (!add_bit(&tile->weave, i, bytes->moved[i])) return false;
     return true;
 }

@@ -60,6 +60,15 @@ HD void weave_rows(const struct cs_gpu_weave &weave, uint32_t (&x)[4]) {
     transpose_bytes(x);
 }
 
+/* Byte by byte: lower nibbles of registers 0 and 1, of 2 and 3; then upper ones. */
+HD void part_nibbles(uint32_t (&x)[4]) {
+    const uint32_t lower = 0x0F0F0F0F, upper = 0xF0F0F0F0;
+    const uint32_t y[4] = {(x[0] & lower) | (x[1] << 4 & upper), (x[2] & lower) | (x[3] << 4 & upper), (x[0] >> 4 & lower) | (x[1] & upper),
+                           (x[2] >> 4 & lower) | (x[3] & upper)};
+    for (int q = 0; q < 4; q++) x[q] = y[q];
+    transpose_bytes(x);
+}
+
 HD u128 unit_of(const uint32_t (&x)[4]) { return u128{{x[0] | static_cast<uint64_t>(x[1]) << 32, x[2] | static_cast<uint64_t>(x[3]) << 32}}; }
 
 /* F: the type of a field. */
@@ -76,7 +85,10 @@ template <class F> struct woven {
         for (int f = 0; f < 4 * n; f++)
             x[f / n] |= static_cast<uint32_t>(access<F>::load(shared + (first + weave.field[f]), 0)) << (f % n * 8 * static_cast<int>(sizeof(F)));
         shuffle_bytes(weave.shuffle, x);
-        if (weave.has_rows) weave_rows(weave, x);
+        if (weave.parts_nibbles)
+            part_nibbles(x);
+        else if (weave.has_rows)
+            weave_rows(weave, x);
         return unit_of(x);
     }
 
