@@ -9,9 +9,9 @@
  *   rows     bits of register k move within their bytes, so that register q becomes byte q of each word
  *   words    from bytes, by a fixed transpose
  *
- * Where whole bytes move, the shuffle makes the words and the rest is left out; where the lower nibbles of a word's bytes go
- * to its lower half and the upper ones to its upper half, in order, rows are known when kernels are compiled. It needs words that are permuted alike, without
- * inverted bits, each from four whole bytes, and no padding.
+ * Where whole bytes move, the shuffle makes the words and the rest is left out. Where the lower nibbles of a word's bytes go
+ * to its lower half and the upper ones to its upper half, rows are known when kernels are compiled. It needs words that are
+ * permuted alike, without inverted bits, each from four whole bytes, and no padding.
  *
  * Words that take one nibble from each of eight bytes have eight fields, in pairs: a pair holds all bytes of two nibbles.
  *

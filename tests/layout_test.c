@@ -148,6 +148,8 @@ static void what_does_not_divide_names_layout_extent_and_divisor(void **state) {
 
 static void malformed_notation_names_the_word(void **state) {
     (void)state;
+    static const uint8_t inverted_twice[32] = {0, 32, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+    static const uint8_t beyond[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 95};
     struct {
         struct cs_layout layout;
         const char *text;
@@ -175,6 +177,8 @@ static void malformed_notation_names_the_word(void **state) {
         {{.name = "x", .view = "M K", .order = "1 1"}, "order names dimension 1 twice"},
         {{.name = "x", .view = "M K", .order = "0 1 2"}, "order \"2\""},
         {{.name = "x", .view = "M K", .word = (const uint8_t[32]){0}}, "x: word is not a permutation"},
+        {{.name = "x", .view = "M K", .word = inverted_twice}, "x: word is not a permutation of 0 to 31, or of these plus 32"},
+        {{.name = "x", .view = "M K", .word = beyond}, "x: word is not a permutation"},
     };
     for (size_t i = 0; i < CS_COUNT(cases); i++) assert_refused(&cases[i].layout, 16, 16, CS_BAD_VALUE, cases[i].text);
 }

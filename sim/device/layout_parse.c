@@ -130,7 +130,7 @@ enum cs_status cs_layout_check_word(const struct cs_layout *layout) {
     for (int bit = 0; bit < 32; bit++) {
         int place = layout->word[bit] % CS_INVERTED;
         CS_REQUIRE(layout->word[bit] < 2 * CS_INVERTED && !seen[place], CS_BAD_VALUE,
-                   "%s: word is not a permutation of 0 to 31", cs_layout_label(layout));
+                   "%s: word is not a permutation of 0 to 31, or of these plus 32", cs_layout_label(layout));
         seen[place] = true;
     }
     return CS_OK;
