@@ -871,6 +871,11 @@ def reload():
           "layer processed one tensor early (input scales counted twice); the last up_proj.weight_scale then meets the processed [E] scale")
     for be in (UB.TRITON, UB.FLASHINFER_TRTLLM, UB.AITER):
         reload_case(f"reload-bf16-{be.name}-tp2r1", "reload", dict(E=2, H=64, I=96, tp=2, rank=1, backend=be, bias=True), lambda c: std_ckpt(c, bf, bias=bf))
+    for E, ep, r in ((5, 2, 0), (5, 2, 1), (7, 3, 1)):   # a rank that has what it needs before the last tensors come
+        c = dict(E=E, H=64, I=96, tp=1, rank=0, ep=ep, eprank=r)
+        reload_case(f"reload-bf16-TRITON-E{E}-ep{ep}r{r}", "reload", dict(c, backend=UB.TRITON, bias=True), lambda c: std_ckpt(c, bf, bias=bf))
+        reload_case(f"reload-mxfp4-gen-MARLIN-E{E}-ep{ep}r{r}", "reload", dict(c, backend=MB.MARLIN, quant=lambda c: m("mxfp4").Mxfp4Config()),
+                    lambda c: std_ckpt(c, u8, 2, scales=[("weight_scale", u8, lambda pj, o, i: (o, i // 32))]))
     for E in (2, 4):
         reload_case(f"reload-fp8pt-static-E{E}-alpha", "reload", dict(E=E, H=64, I=96, tp=1, rank=0, backend=FB.TRITON, quant=fp8cfg(None, "static")), fck, order=alpha,
                     note="alphabetical tensor order, as in a sorted safetensors index")
@@ -1149,7 +1154,7 @@ def rounding_table():
     cp = om.current_platform
     try:
         object.__setattr__(cp, "is_xpu", lambda: True)
-        out["mxfp4_xpu"] = {b.name: [list(rm(b, h, i)) for h, i in grid] for b in (MB.XPU, MB.MARLIN, MB.BATCHED_MARLIN, MB.TRITON)}
+        out["mxfp4_xpu"] = {b.name: [list(rm(b, h, i)) for h, i in grid] for b in MB}
         object.__delattr__(cp, "is_xpu")
         object.__setattr__(cp, "is_rocm", lambda: True)
         rocm = types.ModuleType("vllm.platforms.rocm")
@@ -1160,7 +1165,7 @@ def rounding_table():
             for act in (MoEActivation.SWIGLUOAI, MoEActivation.SILU, MoEActivation.SITU):
                 out[f"mxfp4_rocm_cdna{ver}_{act.value}"] = {
                     b.name: [list(rm(b, h, i, act)) for h, i in grid]
-                    for b in (MB.AITER_MXFP4_BF16, MB.AITER_MXFP4_FP8, MB.AITER_MXFP4_MXFP4, MB.AITER_TRITON_MXFP4_BF16, MB.TRITON, MB.TRITON_UNFUSED, MB.EMULATION)}
+                    for b in MB}
         if saved is None:
             del sys.modules["vllm.platforms.rocm"]
         else:
