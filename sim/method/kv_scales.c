@@ -4,19 +4,30 @@
 
 enum { K, V, Q, PROB };
 
+/* Source: vllm config/cache.py, v1/kv_cache_interface.py. */
+/* clang-format off */
+static const struct {
+    const char *cache_dtype;
+    bool is_quantised;
+} known[] = {
+    {"auto", false},              {"float16", false},           {"bfloat16", false},         {"fp8", true},
+    {"fp8_e4m3", true},           {"fp8_e5m2", true},           {"fp8_inc", true},           {"fp8_ds_mla", true},
+    {"nvfp4_ds_mla", true},       {"turboquant_k8v4", true},    {"turboquant_4bit_nc", true}, {"turboquant_k3v4_nc", true},
+    {"turboquant_3bit_nc", true}, {"octave_k3v4", true},        {"octave_k3v3", true},       {"octave_k3v3_compact", true},
+    {"ultraquant_4bit", true},    {"int4_per_token_head", true}, {"int8_per_token_head", true}, {"fp8_per_token_head", true},
+    {"nvfp4", true},              {"nvfp4_4over6", true},
+};
+/* clang-format on */
+
 enum cs_status cs_kv_rule_parse(const char *cache_dtype, bool is_fnuz, struct cs_kv_rule *rule) {
-    static const char *const known[] = {
-        "auto", "bfloat16", "float16", "fp8", "fp8_e4m3", "fp8_e5m2", "fp8_per_token_head", "int8_per_token_head"};
     for (size_t i = 0; i < CS_COUNT(known); i++) {
-        if (!cs_text_equal(known[i], cache_dtype)) continue;
-        bool is_per_token_head = strstr(cache_dtype, "_per_token_head");
-        *rule =
-            (struct cs_kv_rule){strncmp(cache_dtype, "fp8", 3) == 0 || is_per_token_head, is_per_token_head, is_fnuz};
+        if (!cs_text_equal(known[i].cache_dtype, cache_dtype)) continue;
+        *rule = (struct cs_kv_rule){known[i].is_quantised, strstr(cache_dtype, "_per_token_head"), is_fnuz};
         return CS_OK;
     }
     return cs_fail(CS_BAD_VALUE,
-                   "KV cache dtype \"%s\" is unknown: use auto, bfloat16, float16, fp8, fp8_e4m3, fp8_e5m2 or a "
-                   "per_token_head one",
+                   "KV cache dtype \"%s\" is unknown: use auto, float16, bfloat16, or an fp8, nvfp4, turboquant, octave, "
+                   "ultraquant or per_token_head one",
                    cache_dtype);
 }
 
