@@ -146,7 +146,7 @@ template <class Row, int dims> struct known_map_kernel {
 
     HD void compute(const known_group<Row> &operands, uint32_t (&word)[words_of(Row::program.to)]) const {
         constexpr enum cs_dtype dtype = Row::program.to;
-        constexpr bool is_checked = is_clamp(Row::program.instruction[Row::program.n_instructions - 1].code) || !is_floating(dtype);
+        constexpr bool is_checked = has_looked_for_nan(Row::program);
         uint32_t x[KNOWN];
         if (evaluate_ordinary<Row>(job.program, operands, x) && (is_checked || has_no_nan(x))) return words_of_ordinary<dtype>(x, word);
         evaluate_exactly<Row>(job.program, operands, x);

@@ -168,6 +168,13 @@ HD constexpr bool has_ordinary_way(const struct cs_gpu_known_program &program) {
     return has_way && is_worth_it;
 }
 
+/* Whether its steps say that a group with a NaN is not ordinary. */
+HD constexpr bool has_looked_for_nan(const struct cs_gpu_known_program &program) {
+    bool has = is_clamp(program.instruction[program.n_instructions - 1].code);
+    for (int i = 0; i < program.n_instructions; i++) has = has || program.instruction[i].code == CS_CODE_ENCODE;
+    return has;
+}
+
 /* v: the instruction's other number. After one clamp it is known that there is no NaN. */
 template <class Row, int i> HD bool ordinary_step(uint32_t (&x)[KNOWN], uint32_t v) {
     constexpr enum cs_code code = Row::program.instruction[i].code;
