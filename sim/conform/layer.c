@@ -87,6 +87,14 @@ enum cs_status cs_layer_poison(struct cs_layer *layer, uint8_t byte, bool as_num
     return CS_OK;
 }
 
+/* A call counts for no more than the parameter has: released, the streamed gpt-oss loaders write more rows than that. */
+static int64_t counted_by(const struct cs_load_call *call) {
+    int64_t most = call->param->spec->weight_loader_numel;
+    if (most < 0) most = cs_view_numel(&call->param->view);
+    if (call->n_calls > 1) most *= call->n_calls;
+    return call->counted < most ? call->counted : most;
+}
+
 static enum cs_status load_slot(struct cs_layer *layer, const struct cs_route *route,
                                 const struct cs_checkpoint *checkpoint, const struct cs_checkpoint_entry *entry,
                                 int64_t slot) {
@@ -102,7 +110,7 @@ static enum cs_status load_slot(struct cs_layer *layer, const struct cs_route *r
     CS_TRY(cs_checkpoint_source(checkpoint, entry, &layer->rank.allocator, &call.source));
     CS_TRY(cs_load(&call));
     layer->n_calls += call.n_calls;
-    layer->n_counted += call.counted;
+    layer->n_counted += counted_by(&call);
     return CS_OK;
 }
 

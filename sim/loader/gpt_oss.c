@@ -255,7 +255,7 @@ const struct cs_loader cs_loader_gpt_oss_bf16_streamed = {
 };
 const struct cs_loader cs_loader_gpt_oss_quark_mx = {
     .name = "gpt_oss_quark_mx", .text = "gpt-oss Quark MX, one tensor per expert", ROWS(quark_mx_rows), .load = load_by_blocks,
-    .bypasses_counter = true, .keeps_parameters = true,
+    .bypasses_counter = true, .keeps_parameters = true, .leaves_copies = true,
 };
 const struct cs_loader cs_loader_gpt_oss_quark_mx_combined = {
     .name = "gpt_oss_quark_mx_combined", .text = "gpt-oss Quark MX, one tensor for all experts; takes no padding", ROWS(combined_rows), .load = load_exactly,
@@ -263,6 +263,6 @@ const struct cs_loader cs_loader_gpt_oss_quark_mx_combined = {
 };
 const struct cs_loader cs_loader_gpt_oss_quark_fp8 = {
     .name = "gpt_oss_quark_fp8", .text = "gpt-oss Quark FP8, one tensor per expert", ROWS(quark_fp8_rows), .load = load_by_blocks,
-    .bypasses_counter = true, .keeps_parameters = true,
+    .bypasses_counter = true, .keeps_parameters = true, .leaves_copies = true,
 };
 /* clang-format on */

@@ -1046,6 +1046,10 @@ def uneven():
         c = dict(E=4, H=64, I=64, tp=1, rank=0, ep=2, eprank=r, redundant=2)
         case(f"gptoss-bf16-stream-eplb-ep2r{r}", "gptoss_bf16", dict(c, backend=UB.TRITON, **oss_bf), bf_st, gpt_load(None))
         case(f"gptoss-bf16-eplb-ep2r{r}", "gptoss_bf16", dict(c, backend=UB.TRITON, **oss_bf), bf_ck, gpt_load(None))
+    # a rank that loads more rows than it needs: no call counts for more than the parameter has
+    for r in range(2):
+        case(f"gptoss-bf16-stream-E1-I168-tp4r{r}", "gptoss_bf16", dict(E=1, H=140, I=168, tp=4, rank=r, backend=UB.FLASHINFER_TRTLLM, **oss_bf),
+             bf_st, gpt_load(None))
     # a hidden size or an intermediate size of no whole blocks
     for H, I, tp in ((80, 96, 1), (80, 96, 2), (64, 112, 1), (224, 224, 2), (448, 224, 4)):
         for r in range(tp):
