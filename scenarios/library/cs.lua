@@ -135,7 +135,7 @@
 ---@field gated? boolean `false`: no gate projection, w13 is the up projection alone; default: `true`
 ---@field lora? boolean `true`: with LoRA; default: `false`
 ---@field activation? string the engine's name of it, where a rounding rule asks: `silu` …; default: as gpt-oss says: none
----@field redundant? integer EPLB: physical experts beside the model's, copies of the first ones (0 to 65536); default: 0
+---@field redundant? integer EPLB: physical experts beside the model's, copies of the first ones; refused for back ends that do not support it upstream (0 to 65536); default: 0
 ---@field placement? "linear"|"round_robin" of experts on ranks; default: `"linear"`
 
 ---@class cs.Allocator.Fresh

@@ -147,7 +147,7 @@ static const struct cs_field experts_fields[] = {
     {CS_CUSTOM_ROW("gated", read_gated, "boolean", "`false`: no gate projection, w13 is the up projection alone"), CS_DEFAULT("`true`")},
     {CS_CUSTOM_ROW("lora", read_lora, "boolean", "`true`: with LoRA"), CS_DEFAULT("`false`")},
     {CS_TEXT_ROW("activation", LAYER, activation, "the engine's name of it, where a rounding rule asks: `silu` …"), CS_DEFAULT("as gpt-oss says: none")},
-    {CS_INTEGER_ROW("redundant", LAYER, redundant, 0, 1 << 16, "EPLB: physical experts beside the model's, copies of the first ones"), CS_DEFAULT("0")},
+    {CS_INTEGER_ROW("redundant", LAYER, redundant, 0, 1 << 16, "EPLB: physical experts beside the model's, copies of the first ones; refused for back ends that do not support it upstream"), CS_DEFAULT("0")},
     {CS_CUSTOM_ROW("placement", read_placement, "\"linear\"|\"round_robin\"", "of experts on ranks"), CS_DEFAULT("`\"linear\"`")},
 };
 /* clang-format on */
