@@ -137,8 +137,9 @@ static void write_stored(const char *path, const char *router, const char *exper
     snprintf(text, sizeof text,
              "return cs.scenario {\n  name = 'stored', policies = { 'none' }, method = 'fp8_block', backend = 'triton',\n"
              "  model = cs.model { name = 'stored', layers = 1, experts = 1, hidden = 128, intermediate = 128, modules = {\n"
-             "    cs.module { name = 'gate', tensors = { { name = 'weight', shape = 'Hu', dtype = 'f32' } }, dtypes = { %s } },\n"
-             "    cs.module { name = 'e', routed_experts = true, checkpoint = 'experts', dtypes = { %s } } } },\n"
+             "    cs.module { name = 'gate', tensors = { { name = 'weight', shape = 'Hu', dtype = 'f32' },\n"
+             "      { name = 'sub.weight', shape = 'Hu', dtype = 'f32' } }, dtypes = { %s } },\n"
+             "    cs.module { name = 'e', routed_experts = true, checkpoint = 'experts', %s } } },\n"
              "  run = function(s)\n    s:cold_start 'A'\n    s:reload { driver = 'layerwise', checkpoint = 'B' }\n    s:expect { params_differ = 0 }\n  end,\n}\n",
              router, experts);
     write_text(path, text);
@@ -146,7 +147,7 @@ static void write_stored(const char *path, const char *router, const char *exper
 
 static void checkpoints_may_store_other_numbers_than_the_model_has(void **state) {
     (void)state;
-    write_stored("stored.lua", "weight = 'bf16'", "weight_scale_inv = 'bf16'");
+    write_stored("stored.lua", "weight = 'bf16'", "dtypes = { weight_scale_inv = 'bf16' }");
     coldstart("make-checkpoint stored.lua A --list");
     assert_int_equal(outcome.status, CS_EXIT_PASSED);
     assert_says(outcome.out, "gate.weight  BF16  [128]\n");
@@ -154,9 +155,31 @@ static void checkpoints_may_store_other_numbers_than_the_model_has(void **state)
     assert_says(outcome.out, "experts.0.down_proj.weight_scale_inv  BF16  [1, 1]\n");
     coldstart("run stored.lua");
     assert_int_equal(outcome.status, CS_EXIT_PASSED);
-    write_stored("stored_wrong.lua", "", "weight = 'bf16'");
+    write_stored("stored_wrong.lua", "", "dtypes = { weight = 'bf16' }");
     assert_refused("run stored_wrong.lua", CS_EXIT_USAGE,
-                   "stored_wrong.lua:1: model: e: dtypes.weight: \"experts.0.gate_proj.weight\" is e4m3 here, which nothing is converted to");
+                   "stored_wrong.lua:1: model: e: dtypes.weight: \"{expert}.gate_proj.weight\" is e4m3 here, which nothing is converted to: leave it out");
+}
+
+/* A plain tensor is called by its whole name, an expert's by the loader's word and not by the checkpoint's. */
+static void what_is_stored_otherwise_is_called_by_the_models_words(void **state) {
+    (void)state;
+    write_stored("called.lua", "['sub.weight'] = 'f16'", "names = { weight_scale_inv = 'scales' }, dtypes = { weight_scale_inv = 'bfloat16' }");
+    coldstart("make-checkpoint called.lua A --list");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    assert_says(outcome.out, "gate.weight  F32  [128]\n");
+    assert_says(outcome.out, "gate.sub.weight  F16  [128]\n");
+    assert_says(outcome.out, "experts.0.up_proj.scales  BF16  [1, 1]\n");
+    coldstart("run called.lua");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    write_stored("called.lua", "weight = 'BF16'", "");
+    coldstart("make-checkpoint called.lua A --list");
+    assert_says(outcome.out, "gate.weight  BF16  [128]\n");
+    assert_says(outcome.out, "gate.sub.weight  F32  [128]\n");
+    assert_says(outcome.out, "experts.0.up_proj.weight_scale_inv  F32  [1, 1]\n");
+    write_stored("called.lua", "", "names = { weight_scale_inv = 'scales' }, dtypes = { scales = 'bf16' }");
+    coldstart("check called.lua");
+    assert_int_equal(outcome.status, CS_EXIT_USAGE);
+    assert_says(outcome.out, "called.lua:1: model: e: dtypes.scales: found no name of the scenario's loaders that ends with this word, expected one such as \"weight\"");
 }
 
 /* ---- help ---- */
@@ -219,6 +242,7 @@ int main(void) {
         cmocka_unit_test(several_processes_know_them_too),
         cmocka_unit_test(a_checkpoint_is_made_at_that_size),
         cmocka_unit_test(checkpoints_may_store_other_numbers_than_the_model_has),
+        cmocka_unit_test(what_is_stored_otherwise_is_called_by_the_models_words),
         cmocka_unit_test(help_of_a_file_shows_what_it_declares),
         cmocka_unit_test(help_knows_the_language),
         cmocka_unit_test(stubs_and_reference_belong_to_the_language),

@@ -210,26 +210,47 @@ static void own_things_are_checked_where_they_are_made(void **state) {
          "s.lua:1: cs.module.names.gate_proj: found \"a.b\", expected a word without dots"},
         {"cs.module { name = 'm', tensors = { { name = 'w', shape = 1, dtype = 'f32' } }, dtypes = { w = 'u8' } }",
          "s.lua:1: cs.module.dtypes.w: found \"u8\", expected \"f32\", \"bf16\" or \"f16\""},
+        {"cs.module { name = 'm', tensors = { { name = 'w', shape = 1, dtype = 'f32' } }, dtypes = { w = 'f64' } }",
+         "s.lua:1: cs.module.dtypes.w: found \"f64\", expected \"f32\", \"bf16\" or \"f16\""},
+        {"cs.module { name = 'm', tensors = { { name = 'w', shape = 1, dtype = 'f32' } }, dtypes = { w = 16 } }",
+         "s.lua:1: cs.module.dtypes.w: found 16, expected \"f32\", \"bf16\" or \"f16\""},
         {"cs.module { name = 'm', first_layer = 1, tensors = { { name = 'w', shape = 1, dtype = 'f32' } } }",
          "s.lua:1: cs.module.first_layer: found 1, expected nothing, unless the name has {layer} in it"},
     };
     expect_bad(rows, CS_COUNT(rows));
 }
 
+#define ONE_MODULE(keys)                                                                                                   \
+    "local model = cs.model { name = 'm', layers = 1, experts = 4, hidden = 96, intermediate = 96, modules = { cs.module {\n  " keys " } } }\n"
+#define RENAMED(names)                                                                                                 \
+    ONE_MODULE("name = 'e', routed_experts = true, checkpoint = 'e', names = { " names " }")                               \
+    SCENARIO("method = 'mxfp4', backend = 'triton'")
+#define STORED(keys, dtypes) ONE_MODULE("name = 'n', " keys ", dtypes = { " dtypes " }")
+#define PLAIN                                                                                                          \
+    "tensors = { { name = 'sub.weight', shape = 1, dtype = 'f32' }, { name = 'b', shape = 1, dtype = 'f32', kind = 'buffer' } }"
 #define WITH(keys) EXPERTS "\n" SCENARIO(keys)
 
 static void own_things_must_fit_each_other(void **state) {
     (void)state;
     static const struct bad rows[] = {
-        {"local model = cs.model { name = 'm', layers = 1, experts = 4, hidden = 96, intermediate = 96, modules = { cs.module {\n"
-         "  name = 'e', routed_experts = true, checkpoint = 'e', names = { gate_prj = 'w1', down_proj = 'w2' } } } }\n" SCENARIO("method = 'mxfp4', backend = 'triton'"),
-         "s.lua:3: model: e: names.gate_prj: no loader has a tensor with that word"},
-        {"local model = cs.model { name = 'm', layers = 1, experts = 4, hidden = 96, intermediate = 96, modules = { cs.module {\n"
-         "  name = 'e', routed_experts = true, checkpoint = 'e', dtypes = { weight_scale_inv = 'bf16', weigth = 'bf16' } } } }\n" SCENARIO("method = 'mxfp4', backend = 'triton'"),
-         "s.lua:3: model: e: dtypes.weigth: no tensor has a name that ends with it"},
-        {"local model = cs.model { name = 'm', layers = 1, hidden = 96, modules = { cs.module {\n"
-         "  name = 'n', tensors = { { name = 'w', shape = 1, dtype = 'f32' } }, dtypes = { weight = 'bf16' } } } }\n" SCENARIO("seed = 1"),
-         "s.lua:3: model: n: dtypes.weight: no tensor has a name that ends with it"},
+        {RENAMED("gate_prj = 'w1', down_proj = 'w2'"), "s.lua:3: model: e: names.gate_prj: no loader has a tensor with that word"},
+        {RENAMED("['{expert}'] = 'x'"), "s.lua:3: model: e: names.{expert}: no loader has a tensor with that word"},
+        {STORED("routed_experts = true, checkpoint = 'e'", "gate_proj = 'f16'") SCENARIO("method = 'unquantized', backend = 'triton'"),
+         "s.lua:3: model: n: dtypes.gate_proj: found no name of the scenario's loaders that ends with this word, expected one such as \"weight\""},
+        {STORED("routed_experts = true, checkpoint = 'e'", "['{expert}'] = 'f16'") SCENARIO("method = 'unquantized', backend = 'triton'"),
+         "s.lua:3: model: n: dtypes.{expert}: found no name of the scenario's loaders that ends with this word, expected one such as \"weight\""},
+        {STORED("routed_experts = true, checkpoint = 'e'", "qweight = 'f16'") SCENARIO("method = 'unquantized', backend = 'triton'"),
+         "s.lua:3: model: n: dtypes.qweight: found no name of the scenario's loaders that ends with this word, expected one such as \"weight\""},
+        {STORED("routed_experts = true, checkpoint = 'e'", "gate_up_proj = 'f16', weight = 'f16'") SCENARIO("method = 'unquantized', backend = 'triton'"),
+         "s.lua:3: model: n: dtypes.gate_up_proj: found no name of the scenario's loaders that ends with this word, expected one such as \"weight\""},
+        {STORED("routed_experts = true, checkpoint = 'e'", "weight_scale = 'bf16'") SCENARIO("method = 'mxfp4', backend = 'triton'"),
+         "s.lua:3: model: n: dtypes.weight_scale: \"{expert}.gate_proj.weight_scale\" is u8 here, which nothing is converted to: leave it out"},
+        {STORED(PLAIN, "weight = 'bf16'") SCENARIO("seed = 1"), "s.lua:3: model: n: dtypes.weight: found no parameter of this name in checkpoints, expected one such as \"sub.weight\""},
+        {STORED(PLAIN, "b = 'bf16'") SCENARIO("seed = 1"), "s.lua:3: model: n: dtypes.b: found no parameter of this name in checkpoints, expected one such as \"sub.weight\""},
+        {STORED("attention = true", "q_scale = 'bf16'") SCENARIO("seed = 1"),
+         "s.lua:3: model: n: dtypes.q_scale: found no parameter of this name in checkpoints, expected one such as \"k_scale\""},
+        {STORED("tensors = { { name = 'b', shape = 1, dtype = 'f32', kind = 'buffer' } }", "b = 'bf16'") SCENARIO("seed = 1"),
+         "s.lua:3: model: n: dtypes.b: checkpoints hold no tensor of this module: leave it out"},
         {WITH("method = cs.method { name = 'mine', params = { { name = 'v', shape = 'E', dtype = 'u8' } }, loaders = { " LOADER " } }"),
          "s.lua:4: loader l: \"{expert}.w\" goes into w, which method mine does not have"},
         {WITH("method = cs.method { name = 'mine', params = { " W_PARAM ", " W_PARAM " }, loaders = { " LOADER " } }"),

@@ -5,7 +5,7 @@ return fault.pair {
   name = "bugs.b18.partial_block",
   tags = { "bugs", "P9" },
   fault = "partial_block_refused",
-  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 128, intermediate = 384 },
+  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 128, intermediate = 384, fp8 = true },
   method = "fp8_block", backend = "flashinfer_trtllm", tp = 2,
   run = function(s, is_on)
     s:cold_start "A"

@@ -6,7 +6,7 @@ return fault.drivers {
   name = "bugs.b49.block_layout",
   tags = { "bugs", "L3" },
   wrong = "raw", right = "direct",
-  model = models.qwen3_30b_a3b { layers = 2, experts = 8, hidden = 128, intermediate = 128 },
+  model = models.qwen3_30b_a3b { layers = 2, experts = 8, hidden = 128, intermediate = 128, fp8 = true },
   method = "fp8_block", backend = "flashinfer_trtllm",
   run = function(s, is_on, driver)
     s:cold_start "A"

@@ -5,7 +5,7 @@ return fault.pair {
   name = "bugs.b52.double_shuffle",
   tags = { "bugs", "L4" },
   fault = "post_load_twice",
-  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 128, intermediate = 128 },
+  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 128, intermediate = 128, fp8 = true },
   method = "fp8_block", backend = "aiter",
   run = function(s, is_on)
     s:cold_start "A"

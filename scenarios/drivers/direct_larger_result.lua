@@ -37,7 +37,7 @@ local models = require "models.qwen3"
 local deepgemm = cs.scenario {
   name = "drivers.direct_larger_result.deepgemm",
   tags = { "R6" },
-  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 512, intermediate = 512 },
+  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 512, intermediate = 512, fp8 = true },
   method = "fp8_block", backend = "deepgemm", tp = 2,
   policies = { "none", "record_and_fill" },
   run = function(s)

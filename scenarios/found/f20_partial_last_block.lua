@@ -6,7 +6,7 @@ return fault.pair {
   name = "found.f20.partial_last_block",
   tags = { "found", "F20", "P9" },
   standing = "partial_block_refined",
-  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 192, intermediate = 384 },
+  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 192, intermediate = 384, fp8 = true },
   method = "fp8_block", backend = "triton", tp = 2,
   run = function(s, is_on)
     s:cold_start "A"

@@ -13,7 +13,7 @@ end
 
 local filled, masked = scenarios("block_aligned", {
   fault = "block_loader_fills",
-  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 256, intermediate = 384 },
+  model = models.qwen3_30b_a3b { layers = 1, experts = 2, hidden = 256, intermediate = 384, fp8 = true },
   method = "fp8_block", backend = "aiter", tp = 2, -- 192 rows of a rank, of blocks of 128: the last rank has half of its share
   checkpoints = { A = cs.synthetic(), B = cs.patched("A", experts .. "gate_proj.weight_scale_inv", { 0, 1 }, 3) },
   run = function(s, is_on)

@@ -5,7 +5,7 @@ return cs.scenario {
   name = "full.qwen3_30b.fp8_block.triton.tp1",
   note = "128 experts, 2048 × 768",
   tags = { "full", "R4.6" },
-  model = models.qwen3_30b_a3b { layers = 1 },
+  model = models.qwen3_30b_a3b { layers = 1, fp8 = true },
   method = "fp8_block", backend = "triton",
   policies = { "none", "record_and_fill" },
   run = function(s)

@@ -128,7 +128,7 @@
 ---@field checkpoint? string its name in checkpoints; default: `name`; required for routed experts
 ---@field first_layer? integer the first decoder layer that has it (0 to 10000); default: 0
 ---@field names? table<string, string> routed experts: what the checkpoint calls words of the loader's names, as `{ gate_proj = "w1" }`; default: `{}`
----@field dtypes? table<string, cs.Dtype> what checkpoints store tensors as where engines keep other numbers, by the last word of their names, as `{ weight = "bf16" }`; default: `{}`: the model's
+---@field dtypes? table<string, "f32"|"bf16"|"f16"> what checkpoints store tensors as where engines keep other numbers, as `{ weight = "bf16" }`: by their names in `tensors`, of routed experts by the last word of the loader's names; default: `{}`: the model's
 
 ---@class cs.Experts
 ---@field bias? boolean `true`: experts have biases; default: the method's

@@ -7,11 +7,11 @@ local o = cs.declare {
   layers = { 2, "decoder layers", least = 1, most = 94 },
   bf16 = { false, "the checkpoint in BF16" },
 }
-local small = { layers = o.layers, experts = 4, hidden = 256, intermediate = 384 }
+local small = { layers = o.layers, experts = 4, hidden = 256, intermediate = 384, fp8 = not o.bf16 }
 
 return cs.scenario {
   name = "published.qwen3_235b_a22b",
-  model = models.qwen3_235b_a22b(o.published and { layers = o.layers } or small),
+  model = models.qwen3_235b_a22b(o.published and { layers = o.layers, fp8 = not o.bf16 } or small),
   method = o.bf16 and "unquantized" or "fp8_block", backend = "triton", tp = 2,
   policies = { "record_and_fill" },
   run = function(s)

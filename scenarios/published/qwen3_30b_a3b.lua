@@ -7,11 +7,11 @@ local o = cs.declare {
   layers = { 2, "decoder layers", least = 1, most = 48 },
   fp8 = { false, "the checkpoint in FP8" },
 }
-local small = { layers = o.layers, experts = 4, hidden = 256, intermediate = o.fp8 and 128 or 96 }
+local small = { layers = o.layers, experts = 4, hidden = 256, intermediate = o.fp8 and 128 or 96, fp8 = o.fp8 }
 
 return cs.scenario {
   name = "published.qwen3_30b_a3b",
-  model = models.qwen3_30b_a3b(o.published and { layers = o.layers } or small),
+  model = models.qwen3_30b_a3b(o.published and { layers = o.layers, fp8 = o.fp8 } or small),
   method = o.fp8 and "fp8_block" or "unquantized", backend = "flashinfer_trtllm", tp = 1,
   policies = { "record_and_fill" },
   run = function(s)

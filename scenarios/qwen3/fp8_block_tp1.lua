@@ -4,7 +4,7 @@ local models = require "models.qwen3"
 return cs.scenario {
   name = "qwen3.fp8_block_tp1",
   tags = { "R4.6" },
-  model = models.qwen3_30b_a3b { experts = 2, hidden = 256, intermediate = 128 },
+  model = models.qwen3_30b_a3b { experts = 2, hidden = 256, intermediate = 128, fp8 = true },
   method = "fp8_block", backend = "triton", tp = 1,
   policies = { "none", "record_and_fill" },
   run = function(s)

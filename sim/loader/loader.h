@@ -170,6 +170,8 @@ enum cs_status cs_routes_add(struct cs_routes *routes, const struct cs_route *ro
  */
 const char *cs_routes_name(const struct cs_routes *routes, const char *prefix, const struct cs_loader_row *row,
                            int64_t expert);
+/* The last word of a row's tensor, "weight" of "{expert}.gate_proj.weight": by it a module says what checkpoints store. */
+const char *cs_loader_row_word(const struct cs_loader_row *row);
 /* The routes of a routed-experts module: every row, every expert. `prefix` is the checkpoint's name of the experts,
  * such as "model.layers.0.mlp.experts". */
 enum cs_status cs_routes_of_loader(struct cs_routes *routes, const struct cs_loader *loader, const char *prefix,

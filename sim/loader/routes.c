@@ -60,6 +60,11 @@ const char *cs_routes_name(const struct cs_routes *routes, const char *prefix, c
     return name;
 }
 
+const char *cs_loader_row_word(const struct cs_loader_row *row) {
+    const char *dot = strrchr(row->tensor, '.');
+    return dot ? dot + 1 : row->tensor;
+}
+
 static enum cs_status add_row(struct cs_routes *routes, const struct cs_loader *loader, const struct cs_loader_row *row,
                               const char *prefix, const struct cs_sizes *global, size_t module, int64_t expert) {
     struct cs_route route = {.dtype = row->dtype,

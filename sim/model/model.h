@@ -66,7 +66,7 @@ struct cs_rename {
 };
 
 /* What a checkpoint stores a tensor as, where the engine keeps other numbers: the bf16 of a router that is f32. `word`:
- * the last one of the tensor's name. */
+ * the tensor's name in its module, or of experts the last word of the loader's name. */
 struct cs_stored {
     const char *word;
     enum cs_dtype dtype;

@@ -108,6 +108,18 @@ static void read_names(const struct cs_value *value, void *structure) {
     module->renames = renames;
 }
 
+/* Numbers that copies convert, of the widths that checkpoints have. */
+static enum cs_dtype read_stored_dtype(const struct cs_value *value) {
+    static const char *const names[] = {"f32", "bf16", "f16"};
+    static const enum cs_dtype dtypes[] = {CS_F32, CS_BF16, CS_F16};
+    enum cs_dtype dtype; /* safetensors' and torch's names are as good */
+    bool is_dtype = cs_value_is(value, LUA_TSTRING) && cs_dtype_parse(cs_value_text(value), &dtype) == CS_OK;
+    for (size_t i = 0; is_dtype && i < CS_COUNT(dtypes); i++)
+        if (dtypes[i] == dtype) return dtype;
+    if (is_dtype) cs_value_fail(value, "\"f32\", \"bf16\" or \"f16\"");
+    return dtypes[cs_value_word(value, names, CS_COUNT(names))];
+}
+
 /* { weight = "bf16" } */
 static void read_dtypes(const struct cs_value *value, void *structure) {
     MODULE *module = structure;
@@ -116,8 +128,7 @@ static void read_dtypes(const struct cs_value *value, void *structure) {
     for (size_t i = 0; i < module->n_stored; i++) {
         struct cs_value dtype;
         cs_value_field(value, words[i], &dtype);
-        stored[i] = (struct cs_stored){.word = words[i], .dtype = cs_value_dtype(&dtype)};
-        if (!cs_dtype_is_number(stored[i].dtype)) cs_value_fail(&dtype, "\"f32\", \"bf16\" or \"f16\"");
+        stored[i] = (struct cs_stored){.word = words[i], .dtype = read_stored_dtype(&dtype)};
         lua_pop(value->L, 1);
     }
     module->stored = stored;
@@ -163,9 +174,9 @@ static const struct cs_field module_fields[] = {
                    "routed experts: what the checkpoint calls words of the loader's names, as "
                    "`{ gate_proj = \"w1\" }`"),
      CS_DEFAULT("`{}`")},
-    {CS_CUSTOM_ROW("dtypes", read_dtypes, "table<string, cs.Dtype>",
-                   "what checkpoints store tensors as where engines keep other numbers, by the last word of their "
-                   "names, as `{ weight = \"bf16\" }`"),
+    {CS_CUSTOM_ROW("dtypes", read_dtypes, "table<string, \"f32\"|\"bf16\"|\"f16\">",
+                   "what checkpoints store tensors as where engines keep other numbers, as `{ weight = \"bf16\" }`: by "
+                   "their names in `tensors`, of routed experts by the last word of the loader's names"),
      CS_DEFAULT("`{}`: the model's")},
 };
 const struct cs_record cs_record_module = CS_RECORD("cs.Module.Fields", module_fields, MODULE, check_module);

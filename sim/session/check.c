@@ -379,6 +379,7 @@ enum cs_status cs_scenario_check(const struct cs_scenario *scenario) {
     CS_TRY(check_policies(scenario));
     CS_TRY(check_method(scenario));
     CS_TRY(check_ranks(scenario));
+    CS_TRY(cs_session_check_words(scenario));
     CS_TRY(cs_session_check_own(scenario));
     CS_TRY(cs_session_check_layer(scenario));
     CS_TRY(check_checkpoints(scenario));

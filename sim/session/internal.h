@@ -13,6 +13,12 @@ enum cs_status cs_session_rank_sizes(const struct cs_scenario *scenario, int ran
 enum cs_status cs_session_check_layer(const struct cs_scenario *scenario);
 /* The scenario's own method, back end and loaders, beyond types (own.c). */
 enum cs_status cs_session_check_own(const struct cs_scenario *scenario);
+/* What the scenario's layers have: its method, its back end and itself say so. */
+unsigned cs_session_options(const struct cs_scenario *scenario);
+/* Words of tensors' names that the model renames or stores otherwise (words.c). */
+enum cs_status cs_session_check_words(const struct cs_scenario *scenario);
+/* Whether checkpoints have this one of cs_kv_tensors: k_scale and v_scale (routes.c). */
+bool cs_session_is_stored_scale(const struct cs_tensor_spec *tensor);
 
 /* The checkpoint tensors that a load of this model expects, with an index by name. */
 struct cs_route_set {

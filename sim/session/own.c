@@ -11,7 +11,7 @@ static bool has_param(const struct cs_method *method, const char *name) {
     return false;
 }
 
-static unsigned options_of(const struct cs_scenario *scenario) {
+unsigned cs_session_options(const struct cs_scenario *scenario) {
     const struct cs_backend *backend = cs_scenario_backend(scenario);
     return cs_scenario_method(scenario)->usual.options | (backend ? backend->options : 0) | scenario->layer.on;
 }
@@ -19,7 +19,7 @@ static unsigned options_of(const struct cs_scenario *scenario) {
 /* Rows for other layers than the scenario's may name what the method does not have, or the same tensor again. */
 static enum cs_status check_rows(const struct cs_scenario *scenario, const struct cs_loader *loader) {
     const struct cs_method *method = cs_scenario_method(scenario);
-    unsigned options = options_of(scenario);
+    unsigned options = cs_session_options(scenario);
     for (size_t i = 0; i < loader->n_rows; i++) {
         const struct cs_loader_row *row = &loader->rows[i];
         if (!cs_options_select(options, row->when)) continue;
@@ -37,7 +37,7 @@ static enum cs_status check_rows(const struct cs_scenario *scenario, const struc
 
 static enum cs_status check_params(const struct cs_scenario *scenario) {
     const struct cs_method *method = cs_scenario_method(scenario);
-    unsigned options = options_of(scenario);
+    unsigned options = cs_session_options(scenario);
     for (size_t i = 0; i < method->n_params; i++)
         for (size_t j = 0; j < i && cs_options_select(options, method->params[i].when); j++)
             CS_REQUIRE(!cs_options_select(options, method->params[j].when) ||
@@ -67,50 +67,6 @@ static enum cs_status check_own_method(const struct cs_scenario *scenario) {
         CS_REQUIRE(loader, CS_BAD_SCRIPT, "%s:%d: method %s: no loader is named \"%s\"; `coldstart list loaders`",
                    scenario->file, scenario->line, method->name, method->loaders[i]);
         CS_TRY(check_rows(scenario, loader));
-    }
-    return CS_OK;
-}
-
-/* ---- names of tensors ---- */
-
-/* Whether a loader's names have this word between dots. */
-static bool has_word(const struct cs_loader *loader, const char *word) {
-    for (size_t i = 0; i < loader->n_rows; i++)
-        for (const char *c = loader->rows[i].tensor; *c; c += *c == '.') {
-            size_t n = strcspn(c, ".");
-            if (n == strlen(word) && strncmp(c, word, n) == 0) return true;
-            c += n;
-        }
-    return false;
-}
-
-static bool is_word(const struct cs_scenario *scenario, const char *word) {
-    bool is_known = false;
-    for (size_t i = 0; i < cs_n_loaders; i++) is_known = is_known || has_word(cs_loaders[i], word);
-    for (size_t i = 0; i < scenario->n_own_loaders; i++)
-        is_known = is_known || has_word(scenario->own_loaders[i], word);
-    return is_known;
-}
-
-static bool has_tensor(const struct cs_module_template *module, const char *name) {
-    for (size_t i = 0; i < module->n_tensors; i++)
-        if (cs_text_equal(module->tensors[i].name, name)) return true;
-    return false;
-}
-
-/* A model may be loaded by many loaders, but a word that none of them has is a slip of the pen. */
-static enum cs_status check_words(const struct cs_scenario *scenario) {
-    for (size_t t = 0; t < scenario->model.n_templates; t++) {
-        const struct cs_module_template *module = &scenario->model.templates[t];
-        for (size_t i = 0; i < module->n_renames; i++)
-            CS_REQUIRE(is_word(scenario, module->renames[i].word), CS_BAD_SCRIPT,
-                       "%s:%d: model: %s: names.%s: no loader has a tensor with that word", scenario->file,
-                       scenario->line, module->name, module->renames[i].word);
-        for (size_t i = 0; i < module->n_stored; i++)
-            CS_REQUIRE(has_tensor(module, module->stored[i].word) ||
-                           (module->is_routed_experts && is_word(scenario, module->stored[i].word)),
-                       CS_BAD_SCRIPT, "%s:%d: model: %s: dtypes.%s: no tensor has a name that ends with it",
-                       scenario->file, scenario->line, module->name, module->stored[i].word);
     }
     return CS_OK;
 }
@@ -189,7 +145,6 @@ static enum cs_status check_step(struct values *values, const struct cs_step *st
 }
 
 enum cs_status cs_session_check_own(const struct cs_scenario *scenario) {
-    CS_TRY(check_words(scenario));
     if (!scenario->method) return CS_OK;
     CS_TRY(check_own_loaders(scenario));
     if (scenario->own_method) CS_TRY(check_own_method(scenario));

@@ -7,14 +7,17 @@ const struct cs_loader *cs_session_loader(const struct cs_session *session, cons
     return cs_scenario_loader(session->config.scenario, name);
 }
 
+bool cs_session_is_stored_scale(const struct cs_tensor_spec *tensor) {
+    return cs_text_equal(tensor->name, "k_scale") || cs_text_equal(tensor->name, "v_scale");
+}
+
 static enum cs_status plain_routes(struct cs_session *session, const struct cs_module_spec *spec, size_t module,
                                    struct cs_routes *routes) {
     for (size_t i = 0; i < spec->n_tensors; i++) {
         const struct cs_tensor_spec *tensor = &spec->tensors[i];
-        bool is_known = !spec->is_attention || cs_text_equal(tensor->name, "k_scale") ||
-                        cs_text_equal(tensor->name, "v_scale");           /* checkpoints have no others */
+        bool is_known = spec->is_attention ? cs_session_is_stored_scale(tensor) : tensor->kind == CS_PARAMETER;
         bool is_sent_once = tensor->tied && !session->config.only_module; /* to the module that it is tied to */
-        if (tensor->kind != CS_PARAMETER || is_sent_once || !is_known) continue;
+        if (is_sent_once || !is_known) continue;
         struct cs_route route = {.dtype = tensor->dtype,
                                  .as = tensor->dtype,
                                  .ndim = tensor->ndim,
@@ -57,19 +60,13 @@ static enum cs_status toy_routes(struct cs_session *session, const char *checkpo
     return CS_OK;
 }
 
-/* Checkpoints of this model may store other numbers than its parameters are. */
-static enum cs_status store_otherwise(const struct cs_scenario *scenario, const struct cs_module_spec *spec,
-                                      struct cs_route *route) {
-    const char *dot = strrchr(route->tensor, '.');
-    for (size_t i = 0; i < spec->n_stored; i++) {
-        const struct cs_stored *stored = &spec->stored[i];
-        if (!dot || !cs_text_equal(dot + 1, stored->word)) continue;
-        CS_REQUIRE(cs_dtype_is_number(route->dtype), CS_BAD_SCRIPT,
-                   "%s:%d: model: %s: dtypes.%s: \"%s\" is %s here, which nothing is converted to", scenario->file,
-                   scenario->line, spec->name, stored->word, route->tensor, cs_dtype_name(route->dtype));
-        route->dtype = route->as = stored->dtype;
-    }
-    return CS_OK;
+/* Checkpoints of this model may store other numbers than its parameters are (words.c checks what it says). The word is
+ * the loader's own, whatever the checkpoint calls it; a plain tensor's is its name. */
+static void store_otherwise(const struct cs_module_spec *spec, struct cs_route *route) {
+    const char *word = route->row ? cs_loader_row_word(route->row) : route->param;
+    for (size_t i = 0; i < spec->n_stored; i++)
+        if (cs_text_equal(spec->stored[i].word, word) && cs_dtype_is_number(route->dtype))
+            route->dtype = route->as = spec->stored[i].dtype;
 }
 
 static enum cs_status add_module_routes(struct cs_session *session, const struct cs_loader *loader, size_t module,
@@ -88,7 +85,7 @@ static enum cs_status model_routes(struct cs_session *session, const struct cs_l
         size_t first = routes->n;
         CS_TRY(add_module_routes(session, loader, m, routes));
         for (size_t i = first; i < routes->n && modules[m].n_stored; i++)
-            CS_TRY(store_otherwise(session->config.scenario, &modules[m], &routes->items[i]));
+            store_otherwise(&modules[m], &routes->items[i]);
     }
     return CS_OK;
 }
