@@ -123,6 +123,12 @@ static void write_elements(const struct cs_view *view, int64_t position, int64_t
 static float largest(float a, float b) { return isnan(a) || a > b ? a : b; }
 static float smallest(float a, float b) { return isnan(a) || a < b ? a : b; }
 
+/* Libraries differ in whether rounding makes a signalling NaN quiet: it does here. */
+static float whole(float rounded) {
+    uint32_t bits = cs_ref_bits_of_f32(rounded);
+    return isnan(rounded) ? cs_ref_f32_of_bits(bits | 0x400000) : rounded;
+}
+
 /* 2^x of a whole number; beyond what f32 holds: 0 or infinity. */
 static float power_of_two(float x) {
     if (isnan(x)) return x;
@@ -210,11 +216,11 @@ static void compute_floats(enum cs_code code, int64_t n, uint32_t *restrict x, c
     case CS_CODE_EXP2:
         EACH_FLOAT(power_of_two(a));
     case CS_CODE_CEIL:
-        EACH_FLOAT(ceilf(a));
+        EACH_FLOAT(whole(ceilf(a)));
     case CS_CODE_FLOOR:
-        EACH_FLOAT(floorf(a));
+        EACH_FLOAT(whole(floorf(a)));
     case CS_CODE_NEAREST:
-        EACH_FLOAT(nearbyintf(a));
+        EACH_FLOAT(whole(nearbyintf(a)));
     default:
         compute_bits(code, n, x, v);
         return;

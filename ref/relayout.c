@@ -61,7 +61,7 @@ static struct block find_block(const struct cs_ref_relayout *r, const struct blo
     return block;
 }
 
-/* How many elements run i begins with before padding. Guards never fall along a run: both count source elements up. */
+/* How many elements run i begins with before padding. Guards do not fall along one (relayout_prepare.c). */
 static int64_t elements_inside(const struct cs_ref_relayout *r, const struct block *block, int64_t i) {
     const struct cs_plan *plan = &r->plan;
     int64_t inside = r->run;

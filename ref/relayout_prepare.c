@@ -84,11 +84,18 @@ static int64_t step_bytes(const struct cs_plan *plan, int d) {
     return step >= 2 * LINE ? LINE : step * plan->bits / 8;
 }
 
+/* Whether some guard falls where the source rises: two rows that reverse a dimension between them can bring that about. */
+static bool falls_along(const struct cs_plan *plan, int d) {
+    for (int g = 0; g < plan->n_guards; g++)
+        if (plan->guard[g].coefficient[d] < 0) return true;
+    return false;
+}
+
 static void choose_run(struct cs_ref_relayout *r) {
     struct cs_plan *plan = &r->plan;
     int last = plan->n_digits - 1;
     r->run = 1;
-    r->has_run = plan->bits >= 8 && plan->digit[last].source == 1;
+    r->has_run = plan->bits >= 8 && plan->digit[last].source == 1 && !falls_along(plan, last);
     if (!r->has_run) return;
     int64_t run = plan->digit[last].extent;
     while (run > BLOCK && is_even(run)) run /= 2; /* leaves work for other threads */

@@ -160,6 +160,19 @@ static void chains_of_back_ends_equal_the_reference(void **state) {
     }
 }
 
+/* A guard that falls where the source rises, as two rows that reverse a dimension between them make one. */
+static void guards_that_fall_equal_the_reference(void **state) {
+    (void)state;
+    static const struct cs_layout first = {.name = "first", .pad = "6 2", .view = "2 3 M/6 K/2 2", .flip = "3 4", .order = "1 2 3 4 0"},
+                                  second = {.name = "second", .pad = "2 6", .view = "2 M/2 3 K/6 2", .flip = "3 4", .order = "4 2 0 1 3"};
+    const struct cs_layout *chain[] = {&first, &second};
+    static const int widths[] = {4, 8, 16, 32, 64};
+    for (size_t w = 0; w < CS_COUNT(widths); w++) {
+        struct cs_plan plan = support_compose(chain, 2, widths[w], 20, 10);
+        assert_moves(&plan, 3, 0, "a guard that falls", w);
+    }
+}
+
 /* Weights of bytes and nibbles whose words are permuted, or not. */
 static void words_of_any_kind_equal_the_reference(void **state) {
     (void)state;
@@ -225,6 +238,7 @@ int main(void) {
         cmocka_unit_test(random_chains_equal_the_reference),
         cmocka_unit_test(every_row_equals_the_reference),
         cmocka_unit_test(chains_of_back_ends_equal_the_reference),
+        cmocka_unit_test(guards_that_fall_equal_the_reference),
         cmocka_unit_test(words_of_any_kind_equal_the_reference),
         cmocka_unit_test(extents_that_are_prime_equal_the_reference),
         cmocka_unit_test(a_source_on_the_host_is_staged),

@@ -18,7 +18,7 @@ static const char *const operations[] = {
     "x exp2", "x ceil", "x floor", "x nearest", "x as bf16", "x as f16", "x as e4m3", "x as e5m2", "x as e8m0", "x as e2m1",
     "x bits bf16", "x bits f16", "x bits e4m3", "x bits e5m2", "x bits e8m0", "x bits e2m1", "x float", "x int",
     "x xor v", "x and v", "x or v", "x left v", "x right v", "x plus v", "x least v", "x most v", "x drop v", "x + 1.5 * 0x1p-3 max -7",
-    "x left 3", "x and 0x7FFFFF plus 5"};
+    "x left 3", "x as e8m0 ceil", "x as e8m0 floor", "x as e8m0 nearest", "x and 0x7FFFFF plus 5"};
 
 static const uint32_t special[] = {0,          0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 1,
                                    0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0x3F000000, 0x40200000, 0x4B000001, 0xC2FC0000, 0x43170000,

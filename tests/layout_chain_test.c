@@ -257,6 +257,26 @@ static void chains_of_known_rows_do_what_they_do_one_by_one(void **state) {
     assert_int_equal(count[CS_OK] + count[CS_BAD_SHAPE] + count[CS_UNSUPPORTED], 600);
 }
 
+/* Two rows that reverse a dimension between them: where the source rises, one of the guards falls. */
+static void guards_may_fall_where_the_source_rises(void **state) {
+    (void)state;
+    static const struct cs_layout first = {.name = "first", .pad = "6 2", .view = "2 3 M/6 K/2 2", .flip = "3 4", .order = "1 2 3 4 0"},
+                                  second = {.name = "second", .pad = "2 6", .view = "2 M/2 3 K/6 2", .flip = "3 4", .order = "4 2 0 1 3"};
+    const struct cs_layout *chain[] = {&first, &second};
+    static const int widths[] = {4, 8, 16, 32, 64};
+    for (size_t w = 0; w < CS_COUNT(widths); w++) {
+        struct matrix matrix = identity(20, 10);
+        assert_true(apply_slowly(&matrix, &first) && apply_slowly(&matrix, &second));
+        struct cs_plan plan = support_compose(chain, 2, widths[w], 20, 10);
+        bool falls = false;
+        for (int g = 0; g < plan.n_guards; g++) falls = falls || plan.guard[g].coefficient[plan.n_digits - 1] < 0;
+        assert_true(falls);
+        assert_plan_is(&plan, &matrix, w);
+        assert_moves(&plan, 3, matrix.element, w);
+        free(matrix.element);
+    }
+}
+
 /* Every chain that a back end runs, at sizes of real models, must be one pass. */
 static void chains_of_back_ends_compose(void **state) {
     (void)state;
@@ -314,6 +334,7 @@ static void garbage_is_refused_or_means_something(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_chains_do_what_their_rows_do_one_by_one),
+        cmocka_unit_test(guards_may_fall_where_the_source_rises),
         cmocka_unit_test(chains_of_known_rows_do_what_they_do_one_by_one),
         cmocka_unit_test(chains_of_back_ends_compose),
         cmocka_unit_test(garbage_is_refused_or_means_something),

@@ -176,9 +176,9 @@ static void malformed_notation_names_the_word(void **state) {
         {{.name = "x", .view = "M K", .order = "0"}, "order names 1 of the view's 2 dimensions"},
         {{.name = "x", .view = "M K", .order = "1 1"}, "order names dimension 1 twice"},
         {{.name = "x", .view = "M K", .order = "0 1 2"}, "order \"2\""},
-        {{.name = "x", .view = "M K", .word = (const uint8_t[32]){0}}, "x: word is not a permutation"},
-        {{.name = "x", .view = "M K", .word = inverted_twice}, "x: word is not a permutation of 0 to 31, or of these plus 32"},
-        {{.name = "x", .view = "M K", .word = beyond}, "x: word is not a permutation"},
+        {{.name = "x", .view = "M K", .word = (const uint8_t[32]){0}}, "x: word sends bit 1 to 0: expected a permutation"},
+        {{.name = "x", .view = "M K", .word = inverted_twice}, "x: word sends bit 1 to 32: expected a permutation of 0 to 31, 32 more for bits"},
+        {{.name = "x", .view = "M K", .word = beyond}, "x: word sends bit 31 to 95: expected"},
     };
     for (size_t i = 0; i < CS_COUNT(cases); i++) assert_refused(&cases[i].layout, 16, 16, CS_BAD_VALUE, cases[i].text);
 }

@@ -133,7 +133,9 @@ static void assert_refused(const char *text, const char *said) {
 static void a_malformed_program_names_its_word(void **state) {
     (void)state;
     assert_refused("", "empty");
-    assert_refused("x times 2", "\"times\"");
+    assert_refused("x times 2", "no operation \"times\"; it has: load + * / into max");
+    static const char *const others[] = {"x as u8", "x as i32", "x as bool", "x as f64", "x bits i64", "x bits u8", "x as", "x bits", "x as bf17", "x as bf"};
+    for (size_t i = 0; i < CS_COUNT(others); i++) assert_refused(others[i], "e2m1, e4m3, e5m2, e8m0, bf16, f16 or f32, not \"");
     assert_refused("x *", "ends where an operand");
     assert_refused("a + b + c + d + e + f + g", "more than 6 operands");
     assert_refused("x abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs abs", "more than 24 instructions");

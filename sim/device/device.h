@@ -9,6 +9,8 @@
 
 #include "sim/tensor/tensor.h"
 
+enum { CS_INVERTED = 32 }; /* added to a bit's place in a layout's word */
+
 /* ---- layouts are data: see layout.c for the notation's grammar ----
  *
  * A tensor is one matrix [M rows, K elements] per expert. `pad` rounds M and K up (new elements are zero); `view` lists
@@ -16,8 +18,6 @@
  * reversed; output dimension j is view dimension order[j] (absent: identity); `word` permutes the bits of each
  * little-endian 32-bit word afterwards, padding's too: output bit word[s] = bit s, inverted where CS_INVERTED was added.
  * Requirements R5.4, design "Layouts are data". */
-enum { CS_INVERTED = 32 };
-
 struct cs_layout {
     const char *name;
     int bits;          /* element width: 4, 8, 16, 32; 0: any, whole rows move and K counts in any unit */

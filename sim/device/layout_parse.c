@@ -130,7 +130,8 @@ enum cs_status cs_layout_check_word(const struct cs_layout *layout) {
     for (int bit = 0; bit < 32; bit++) {
         int place = layout->word[bit] % CS_INVERTED;
         CS_REQUIRE(layout->word[bit] < 2 * CS_INVERTED && !seen[place], CS_BAD_VALUE,
-                   "%s: word is not a permutation of 0 to 31, or of these plus 32", cs_layout_label(layout));
+                   "%s: word sends bit %d to %d: expected a permutation of 0 to 31, 32 more for bits that are inverted", cs_layout_label(layout), bit,
+                   layout->word[bit]);
         seen[place] = true;
     }
     return CS_OK;

@@ -35,7 +35,9 @@ static enum cs_status code_of(const struct cs_program_name *word, enum cs_code *
             *code = (enum cs_code)i;
             return CS_OK;
         }
-    return cs_fail(CS_BAD_VALUE, "a program has no operation \"%.*s\"", (int)word->length, word->start);
+#define X(id, word, argument) " " word
+    return cs_fail(CS_BAD_VALUE, "a program has no operation \"%.*s\"; it has:" CS_CODES(X), (int)word->length, word->start);
+#undef X
 }
 
 /* A number in decimal, hexadecimal (bits) or as C writes floats in hexadecimal; anything else is a name. */
@@ -68,14 +70,22 @@ static enum cs_status operand_of(const struct cs_program_name *word, struct cs_p
     return CS_OK;
 }
 
+/* What numbers of 32 bits can be rounded to. */
+static enum cs_status float_dtype_of(const struct cs_program_name *word, enum cs_dtype *dtype) {
+    static const enum cs_dtype known[] = {CS_E2M1, CS_E4M3, CS_E5M2, CS_E8M0, CS_BF16, CS_F16, CS_F32};
+    for (size_t i = 0; i < CS_COUNT(known); i++)
+        if (is_word(word, cs_dtype_name(known[i]))) {
+            *dtype = known[i];
+            return CS_OK;
+        }
+    return cs_fail(CS_BAD_VALUE, "a program rounds to or encodes e2m1, e4m3, e5m2, e8m0, bf16, f16 or f32, not \"%.*s\"", (int)word->length,
+                   word->start);
+}
+
 static enum cs_status argument_of(const struct cs_program_name *word, enum argument argument,
                                   struct cs_program *program, struct cs_program_name *names,
                                   struct cs_instruction *instruction) {
-    char name[16] = "";
-    if (argument == DTYPE) {
-        if (word->length < sizeof name) memcpy(name, word->start, word->length);
-        return cs_dtype_parse(name, &instruction->dtype);
-    }
+    if (argument == DTYPE) return float_dtype_of(word, &instruction->dtype);
     if (number_of(word, argument, instruction)) return CS_OK;
     return operand_of(word, program, names, &instruction->operand);
 }

@@ -81,6 +81,16 @@ def check_keys(source, stubs, page):
             raise Wrong(f'{file}: "{key}" is missing in {PAGE if in_stubs else STUBS}: no record that a function names leads to its row')
 
 
+def check_words(source, page):
+    """Every operation of a program is a word of the page's table of them."""
+    header = (source / "sim/device/device.h").read_text(encoding="utf-8")
+    words = re.findall(r'\bX\(\w+,\s*"([^"]+)"', header.split("#define CS_CODES(X)")[1].split("enum cs_code")[0])
+    table = page.split("| words | what becomes of x |")[1].split("\n\n")[0]
+    missing = [word for word in words if f"`{word}`" not in table and f"`{word} " not in table]
+    if len(words) < 25 or missing:
+        raise Wrong(f"{PAGE}: the table of a program's words lacks {', '.join(missing) or 'them all'}")
+
+
 def compare(source, name, now):
     path = source / name
     before = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -101,6 +111,7 @@ def main():
         (source / STUBS).write_text(stubs, encoding="utf-8")
         (source / PAGE).write_text(page, encoding="utf-8")
     check_keys(source, stubs, page)
+    check_words(source, page)
     compare(source, STUBS, stubs)
     compare(source, PAGE, page)
     print(f"{STUBS} and {PAGE}: as the tables give them")
