@@ -53,6 +53,25 @@ static void a_captured_function_proves_who_calls_it(void **state) {
     assert_non_null(missing);
 }
 
+/* GPTQ's words, K first, must become what was captured of rows; with zero points it was not compared. */
+static void a_captured_function_proves_another_format(void **state) {
+    const char *missing;
+    copy_layout(state, "marlin_int4_E1_I64_H64_g32", 0);
+    read(state);
+    assert_string_equal(subjects.items[0].table->name, "wna16_marlin");
+    assert_string_equal(subjects.items[0].also->name, "gptq_marlin");
+    assert_int_equal(post_load("gptq", "marlin", &missing), CS_PROOF_BYTES);
+}
+
+static void zero_points_prove_one_format_alone(void **state) {
+    const char *missing;
+    copy_layout(state, "marlin_int4_E1_I96_H64_g32_zp", 0);
+    read(state);
+    assert_string_equal(subjects.items[0].table->name, "wna16_marlin");
+    assert_null(subjects.items[0].also);
+    assert_int_equal(post_load("gptq", "marlin", &missing), CS_PROOF_NOTHING);
+}
+
 static void a_captured_load_proves_its_own_back_end(void **state) {
     copy_loader(state, "fp8_block.json", "fp8blk-auto-I256-H128-tp1r0", NULL);
     read(state);
@@ -84,6 +103,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         ROW(without_cases_nothing_is_proved),
         ROW(a_captured_function_proves_who_calls_it),
+        ROW(a_captured_function_proves_another_format),
+        ROW(zero_points_prove_one_format_alone),
         ROW(a_captured_load_proves_its_own_back_end),
         ROW(a_captured_reload_proves_loading_and_post_load),
     };

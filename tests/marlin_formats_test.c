@@ -127,7 +127,7 @@ static void check(const struct sizes *sizes) {
     cs_checkpoint_close(&file);
 }
 
-/* Grouped: several groups along K, which is H of w13 and the padded I of w2; per expert in two halves of I rows each. */
+/* Grouped: several groups along I, of w2 as it is padded: upstream compares w13's group with I too where numbers are integers. */
 static void gptq_becomes_what_was_captured_of_rows(void **state) {
     static const struct sizes cases[] = {
         {"marlin_int4_E1_I64_H64_g-1", -1, 0},

@@ -120,6 +120,13 @@ static const struct step_op {
     {"vllm.requantize_with_max_scale",                                      "merge_shard",                     NULL, NULL},
 };
 
+/* Tables that must make the same of what another one made first, unless the case has this input: GPTQ has no zero points. */
+static const struct other_op {
+    const char *op, *first, *table, *unless;
+} other_ops[] = {
+    {"vllm._process_weights_marlin", "gptq_of_rows", "gptq_marlin", "w13_qzeros"},
+};
+
 /* What captured files call a parameter. */
 static const struct { const char *golden, *param; } names[] = {
     {"a13_scale",      "w13_input_scale"},     {"a2_scale",    "w2_input_scale"},
@@ -297,6 +304,16 @@ static enum cs_status find_output(void *context, const char *name, const json_t 
 
 /* ---- a case ---- */
 
+static bool has_input(const json_t *json, const char *named) {
+    size_t i;
+    const json_t *input;
+    json_array_foreach(json_object_get(json, "inputs"), i, input) {
+        const char *name = cs_golden_string(input, "name");
+        if (name && cs_text_equal(name + 3, named)) return true;
+    }
+    return false;
+}
+
 static bool selects(const struct step_op *row, const char *op, const json_t *json) {
     if (!cs_text_equal(row->op, op)) return false;
     if (!row->key) return true;
@@ -306,19 +323,25 @@ static bool selects(const struct step_op *row, const char *op, const json_t *jso
         if (json_is_true(given)) return cs_text_equal(row->value, "true");
         return json_is_string(given) && cs_text_equal(json_string_value(given), row->value);
     }
-    size_t i;
-    const json_t *input;
-    json_array_foreach(json_object_get(json, "inputs"), i, input) {
-        const char *name = cs_golden_string(input, "name");
-        if (name && cs_text_equal(name + 3, row->value)) return true;
-    }
-    return false;
+    return has_input(json, row->value);
 }
 
-static enum cs_status table_of(const struct job *job, const struct cs_step_table **table) {
-    const char *op = cs_golden_string(job->golden->json, "op"), *name = NULL;
-    for (size_t i = 0; i < CS_COUNT(step_ops) && !name; i++)
-        if (selects(&step_ops[i], op, job->golden->json)) name = step_ops[i].table;
+/* The row of a case; NULL: it is no such operation. */
+static const struct step_op *row_of(const json_t *json) {
+    const char *op = cs_golden_string(json, "op");
+    for (size_t i = 0; i < CS_COUNT(step_ops); i++)
+        if (selects(&step_ops[i], op, json)) return &step_ops[i];
+    return NULL;
+}
+
+static const struct other_op *other_of(const json_t *json) {
+    const char *op = cs_golden_string(json, "op");
+    for (size_t i = 0; i < CS_COUNT(other_ops); i++)
+        if (cs_text_equal(other_ops[i].op, op) && !has_input(json, other_ops[i].unless)) return &other_ops[i];
+    return NULL;
+}
+
+static enum cs_status table_of(const char *name, const struct cs_step_table **table) {
     *table = name ? cs_step_table_by_name(name) : NULL;
     CS_REQUIRE(*table, CS_INTERNAL, "there is no table of steps \"%s\"", name ? name : "(none)");
     return CS_OK;
@@ -347,10 +370,12 @@ static enum cs_status run_steps(struct job *job, const struct cs_step_table *tab
     return cs_merge_linear(&job->run, widths, n);
 }
 
-static enum cs_status run_table(struct job *job, unsigned facts) {
-    const struct cs_step_table *table;
+/* `first` NULL: `name` alone. */
+static enum cs_status run_tables(struct job *job, unsigned facts, const char *first, const char *name) {
+    const struct cs_step_table *table, *before = NULL;
     CS_TRY(cs_golden_object(job->golden->json, "params", &job->params));
-    CS_TRY(table_of(job, &table));
+    CS_TRY(table_of(name, &table));
+    if (first) CS_TRY(table_of(first, &before));
     CS_TRY(open_module(job));
     job->run = (struct cs_post_load){.module = &job->layer.module, .facts = facts | facts_of(job)};
     job->run.experts = integer_or(job->params, "groups", integer_or(job->params, "E", 1));
@@ -358,19 +383,27 @@ static enum cs_status run_table(struct job *job, unsigned facts) {
     job->run.unpadded[1] = integer_or(job->params, "H_unpadded", INT64_MAX);
     set_sizes(job);
     if (strstr(op_of(job), "arlin")) job->run.facts |= marlin_facts(job, &job->run);
+    if (before) CS_TRY(cs_steps_run(&job->run, before->steps, before->n_steps));
     CS_TRY(run_steps(job, table));
     const struct cs_golden_outputs outputs = {job->golden, job->file, find_output, job};
     return cs_golden_compare_outputs(&outputs);
 }
 
-static enum cs_status try_table(struct cs_golden_case *golden, unsigned facts) {
+static enum cs_status try_tables(struct cs_golden_case *golden, unsigned facts, const char *first, const char *name) {
     struct cs_checkpoint file;
     struct job job = {.golden = golden, .file = &file};
     CS_TRY(cs_golden_file(golden, &file));
-    enum cs_status status = run_table(&job, facts);
+    enum cs_status status = run_tables(&job, facts, first, name);
     cs_layer_close(&job.layer);
     cs_checkpoint_close(&file);
     return status;
+}
+
+static enum cs_status try_row(struct cs_golden_case *golden, unsigned facts) {
+    const struct step_op *row = row_of(golden->json);
+    const struct other_op *other = other_of(golden->json);
+    CS_TRY(try_tables(golden, facts, NULL, row ? row->table : NULL));
+    return other ? try_tables(golden, facts, other->first, other->table) : CS_OK;
 }
 
 /* Cases whose bytes are a CPU's say so: tests/golden/README.md. */
@@ -381,18 +414,18 @@ static bool is_of_cpu(const struct cs_golden_case *golden) {
 }
 
 static enum cs_status check_table(struct cs_golden_case *golden) {
-    enum cs_status status = try_table(golden, 0);
+    enum cs_status status = try_row(golden, 0);
     if (status == CS_OK || !is_of_cpu(golden)) return status;
-    CS_TRY(try_table(golden, CS_FACT_CPU));
+    CS_TRY(try_row(golden, CS_FACT_CPU));
     golden->defect = "cpu_arithmetic";
     return CS_OK;
 }
 
-const struct cs_step_table *cs_golden_step_table(const json_t *json) {
-    const char *op = cs_golden_string(json, "op");
-    for (size_t i = 0; i < CS_COUNT(step_ops); i++)
-        if (selects(&step_ops[i], op, json)) return cs_step_table_by_name(step_ops[i].table);
-    return NULL;
+const struct cs_step_table *cs_golden_step_table(const json_t *json, const struct cs_step_table **also) {
+    const struct step_op *row = row_of(json);
+    const struct other_op *other = other_of(json);
+    *also = other ? cs_step_table_by_name(other->table) : NULL;
+    return row ? cs_step_table_by_name(row->table) : NULL;
 }
 
 cs_golden_check *cs_golden_step_op(const char *op) {

@@ -45,7 +45,7 @@ enum cs_proof cs_conform_proves_loading(const struct cs_conform_subjects *subjec
 
 static bool is_captured_table(const struct cs_conform_subjects *subjects, const struct cs_step_table *table) {
     for (size_t i = 0; i < subjects->n; i++)
-        if (subjects->items[i].table == table) return true;
+        if (subjects->items[i].table == table || subjects->items[i].also == table) return true;
     return false;
 }
 

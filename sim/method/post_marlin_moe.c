@@ -244,6 +244,16 @@ static const struct cs_step gptq_marlin[] = {
     CS_DO_CALL(wna16_marlin_biases),
 };
 CS_TABLE(gptq_marlin);
+/* What was captured has rows first. */
+#define K_FIRST(name, from)                                                                                            \
+    CS_DO_TAKE(name, from), CS_DO_RELAYOUT(name, "transpose"), CS_DO_RESHAPE(name, from ".0 " from ".2 " from ".1")
+static const struct cs_step gptq_of_rows[] = {
+    K_FIRST("w13_qweight", "w13_weight"),
+    K_FIRST("w13_scales", "w13_weight_scale"),
+    K_FIRST("w2_qweight", "w2_weight"),
+    K_FIRST("w2_scales", "w2_weight_scale"),
+};
+CS_TABLE(gptq_of_rows);
 
 /* ---- AWQ: words along N, K first, columns of a word in their own order; no padding ---- */
 

@@ -16,7 +16,8 @@
     X(fp8_tensor_align) X(fp8_tensor_flashinfer_cutlass) X(fp8_tensor_hold_inputs) X(fp8_tensor_inputs) \
     X(fp8_tensor_retire_inputs) X(fp8_tensor_trtllm) X(gpt_oss_activation) X(gpt_oss_aiter_bf16) \
     X(gpt_oss_cutlass_bf16) X(gpt_oss_cutlass_mxfp8) X(gpt_oss_triton_blackwell) X(gpt_oss_triton_hopper) \
-    X(gptq_marlin) X(gptq_marlin_scales) X(gptq_marlin_weights4) X(gptq_marlin_weights8) X(hold_biases) X(hold_qzeros) X(hold_zero_points) X(marlin_biases) \
+    X(gptq_marlin) X(gptq_marlin_scales) X(gptq_marlin_weights4) X(gptq_marlin_weights8) X(gptq_of_rows) \
+    X(hold_biases) X(hold_qzeros) X(hold_zero_points) X(marlin_biases) \
     X(marlin_e8m0) X(marlin_e8m0_e4m3) X(marlin_e8m0_plain) X(marlin_exponent_bias) X(marlin_int8_scales) \
     X(marlin_pack4) X(marlin_scales) X(marlin_weights4) X(marlin_weights8) X(marlin_zero_order) X(marlin_zero_plain) \
     X(marlin_zero_words) X(marlin_zeros) X(marlin_zeros_awq) X(marlin_zeros_pack4) X(marlin_zeros_packed) \
