@@ -290,7 +290,18 @@ static void settings_must_mean_something(void **state) {
         {WITH("method = 'gptq', backend = 'marlin', quantization = { act_order = true }"),
          "s.lua:4: model: m: GPTQ experts with desc_act and groups of 128 are not supported: quantise without desc_act"},
         {WITH("method = 'awq', backend = 'marlin', quantization = { group = 64 }"),
-         "s.lua:4: model: m: hidden 96 or intermediate 96 per rank is not a multiple of the group size 64: upstream does not choose awq then (check_moe_marlin_supports_layer)"},
+         "s.lua:4: model: m: hidden 96 or intermediate 96 per rank is not a multiple of the group size 64: upstream does not choose awq then (check_moe_marlin_supports_layer): "
+         "choose quantization.group, tp or sizes so that both are"},
+        {WITH("method = 'awq', backend = 'marlin', quantization = { bits = 8 }"),
+         "s.lua:4: quantization.bits: 8: upstream's experts of method awq have 4 bits: leave it out"},
+        {WITH("method = 'ct_wna16', backend = 'marlin', quantization = { group = 64 }"),
+         "s.lua:4: model: m: hidden 96 or intermediate 96 per rank is not a multiple of the group size 64: choose quantization.group, tp or sizes so that both are"},
+        {"local model = cs.model { name = 'm', layers = 1, experts = 1, hidden = 132, intermediate = 132, modules = { cs.module {\n"
+         "  name = 'e', routed_experts = true, checkpoint = 'e' } } }\n" SCENARIO("method = 'ct_wna16', backend = 'marlin', quantization = { group = 4, asymmetric = true }"),
+         "s.lua:3: model: m: zero points are packed by 8: hidden 132 and gate and up, 264 per rank, must be multiples of that: choose other sizes or another tp, or leave out "
+         "quantization.asymmetric"},
+        {WITH("method = 'mxfp8_modelopt', backend = 'triton', tp = 2"),
+         "s.lua:4: model: m: MXFP8 needs sizes that are multiples of 32: hidden 96, intermediate 48 per rank: choose other sizes, or another tp"},
         {WITH("method = 'awq', backend = 'marlin', quantization = { act_order = true }"),
          "s.lua:4: quantization.act_order: nothing of method awq with loader per_expert_awq depends on it: leave it out, or choose others"},
         {WITH("method = 'unquantized', backend = 'triton', experts = { redundant = 2 }"), "s.lua:4: experts.redundant: there is one rank: set ep"},
@@ -328,7 +339,24 @@ static void a_step_that_does_not_fit_is_blamed_at_its_line(void **state) {
                                                                    .allocator = scenario.allocator,
                                                                    .only_rank = -1}));
     assert_int_equal(cs_session_run(&session, &scenario.ops[0]), CS_BAD_SCRIPT);
-    assert_string_equal(cs_error_text(), "s.lua:6: tiles: M = 96 is not a multiple of 64");
+    assert_string_equal(cs_error_text(), "s.lua:6: w: tiles: M = 96 is not a multiple of 64");
+    cs_session_close(&session);
+}
+
+/* 100 output columns of 8 nibbles are no whole tiles of 64: w2 is named, as the table calls it. */
+static void a_post_load_that_does_not_fit_names_its_tensor(void **state) {
+    (void)state;
+    struct cs_scenario scenario =
+        parse("local model = cs.model { name = 'm', layers = 1, experts = 1, hidden = 100, intermediate = 128, modules = { cs.module {\n"
+              "  name = 'e', routed_experts = true, checkpoint = 'e' } } }\n" SCENARIO("method = 'gptq', backend = 'marlin'"));
+    struct cs_session session;
+    assert_ok(cs_session_open(&session, &(struct cs_session_config){.scenario = &scenario,
+                                                                   .device = cs_device_by_name("ref"),
+                                                                   .policy = "none",
+                                                                   .allocator = scenario.allocator,
+                                                                   .only_rank = -1}));
+    assert_true(cs_session_run(&session, &scenario.ops[0]) != CS_OK);
+    assert_string_equal(cs_error_text(), "rank 0: post-load of e: w2_weight: gptq_to_marlin4: K = 800 is not a multiple of 512");
     cs_session_close(&session);
 }
 
@@ -351,6 +379,7 @@ int main(void) {
         ROW(own_things_must_fit_each_other),
         ROW(settings_must_mean_something),
         ROW(a_step_that_does_not_fit_is_blamed_at_its_line),
+        ROW(a_post_load_that_does_not_fit_names_its_tensor),
     };
     return cmocka_run_group_tests(tests, script_folder_setup, release);
 }

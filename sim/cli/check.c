@@ -8,7 +8,7 @@
 
 /* clang-format off */
 const struct cs_option cs_check_options[] = {
-    {"checkpoint", 0, "NAME=DIR", CS_REPEATED, "see whether a folder has what the scenarios need of checkpoint NAME, tensor by tensor, without loading it"},
+    {"checkpoint", 0, "NAME=DIR", CS_REPEATED, "see whether a folder has what the scenarios need of checkpoint NAME, tensor by tensor, without loading it; held against each script given, and a script without a checkpoint of that name is counted wrong"},
     {"set", 0, "NAME=VALUE", CS_REPEATED, "give an option that the scenario's file declares another value: coldstart help FILE"},
     {0},
 };

@@ -88,8 +88,8 @@ int cs_verb_run(int argc, char **argv);
 int cs_verb_version(int argc, char **argv);
 
 extern const struct cs_option cs_bench_cli_options[], cs_check_options[], cs_conform_cli_options[],
-    cs_coverage_options[], cs_fuzz_cli_options[], cs_help_options[], cs_make_checkpoint_options[], cs_merge_options[], cs_mutants_options[],
-    cs_run_options[];
+    cs_coverage_options[], cs_fuzz_cli_options[], cs_help_options[], cs_make_checkpoint_options[], cs_merge_options[],
+    cs_mutants_options[], cs_run_options[];
 
 /* ---- what verbs share ---- */
 

@@ -12,7 +12,7 @@ const struct cs_option cs_run_options[] = {
     {"device", 0, "NAME|auto", CS_ONCE, "the device that does the byte work; auto: ref and every other real one, skipped where it is missing (default: those that are there)"},
     {"policy", 0, "P", CS_ONCE, "run under this padding policy instead of the scenario's"},
     {"mutant", 0, "ID|all", CS_ONCE, "switch on this defect of `coldstart list mutants`; all: each of them alone, until a scenario kills it"},
-    {"checkpoint", 0, "NAME=DIR", CS_REPEATED, "take the scenario's checkpoint NAME from a folder"},
+    {"checkpoint", 0, "NAME=DIR", CS_REPEATED, "take checkpoint NAME from a folder, in every scenario that has one of that name; at least one must"},
     {"set", 0, "NAME=VALUE", CS_REPEATED, "give an option that the scenario's file declares another value: coldstart help FILE"},
     {"seed", 0, "N", CS_ONCE, "seed of garbage and shuffling, decimal or 0x… (default: the scenario's)"},
     {"filter", 'k', "SUBSTRING", CS_ONCE, "only scenarios whose name contains it"},

@@ -14,5 +14,5 @@ static const char *const loaders[] = {"per_expert_awq", NULL};
 
 const struct cs_method cs_method_awq = {
     .name = "awq", .text = "AWQ, integers of 4 bits in words along N",
-    .params = params, .n_params = CS_COUNT(params), .loaders = loaders, .needs_whole_groups = true, .eplb = "", .usual = {.options = CS_ASYMMETRIC, .bits = 4, .group = 128},
+    .params = params, .n_params = CS_COUNT(params), .loaders = loaders, .needs_whole_groups = true, .only_bits = 4, .eplb = "", .usual = {.options = CS_ASYMMETRIC, .bits = 4, .group = 128},
 };

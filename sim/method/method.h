@@ -28,6 +28,7 @@ struct cs_method {
     bool is_online;             /* parameters are born on meta and quantised when they are complete */
     bool requantises;           /* online, and what it finds quantised already is read as numbers, and quantised again */
     bool builds_once;           /* quant config and experts object of the first post-load stay */
+    int only_bits;              /* upstream refuses other widths of weights; 0: it takes 4 and 8 */
     bool needs_whole_groups;    /* upstream creates a layer with partial groups, and chooses another method for it */
     const char *eplb;           /* back ends, space-separated, whose experts may move to other ranks; NULL: every one */
     struct cs_quant {           /* what a quantization config says when it says nothing else */

@@ -104,7 +104,8 @@ enum cs_status cs_round_unquantized_aiter(struct cs_sizes *sizes) {
 
 enum cs_status cs_round_by_32(struct cs_sizes *sizes) {
     CS_REQUIRE(sizes->hidden % 32 == 0 && sizes->intermediate % 32 == 0, CS_BAD_VALUE,
-               "MXFP8 needs sizes that are multiples of 32: hidden %" PRId64 ", intermediate %" PRId64 " per rank",
+               "MXFP8 needs sizes that are multiples of 32: hidden %" PRId64 ", intermediate %" PRId64
+               " per rank: choose other sizes, or another tp",
                sizes->hidden, sizes->intermediate);
     return CS_OK;
 }
@@ -113,14 +114,15 @@ enum cs_status cs_round_by_group(struct cs_sizes *sizes) {
     bool is_whole = sizes->options & CS_PER_CHANNEL ||
                     (sizes->hidden % sizes->group == 0 && sizes->intermediate % sizes->group == 0);
     CS_REQUIRE(is_whole, CS_BAD_VALUE,
-               "hidden %" PRId64 " or intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64,
+               "hidden %" PRId64 " or intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64
+               ": choose quantization.group, tp or sizes so that both are",
                sizes->hidden, sizes->intermediate, sizes->group);
     int word = sizes->bits > 0 ? 32 / sizes->bits : 1;
     bool is_packed = !(sizes->options & CS_ASYMMETRIC) ||
                      (2 * sizes->intermediate % word == 0 && sizes->hidden % word == 0);
     CS_REQUIRE(is_packed, CS_BAD_VALUE,
                "zero points are packed by %d: hidden %" PRId64 " and gate and up, %" PRId64
-               " per rank, must be multiples of that",
+               " per rank, must be multiples of that: choose other sizes or another tp, or leave out quantization.asymmetric",
                word, sizes->hidden, 2 * sizes->intermediate);
     return CS_OK;
 }

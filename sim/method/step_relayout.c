@@ -74,6 +74,14 @@ static enum cs_status relayout_part(struct cs_post_load *run, const struct part 
     return CS_OK;
 }
 
+static enum cs_status relayout_parts(struct cs_post_load *run, const struct part *whole, struct cs_working *working) {
+    enum cs_status status = relayout_part(run, whole, working);
+    if (status != CS_UNSUPPORTED || whole->n < 2) return status;
+    for (struct part one = {whole->step, 0, 1}; one.first < whole->n; one.first++)
+        CS_TRY(relayout_part(run, &one, working));
+    return CS_OK;
+}
+
 /* One pass for the chain, or one for each layout where their extents cross and no single plan exists. */
 enum cs_status cs_step_relayout(struct cs_post_load *run, const struct cs_step *step) {
     struct cs_working *working;
@@ -81,8 +89,6 @@ enum cs_status cs_step_relayout(struct cs_post_load *run, const struct cs_step *
     if (cs_view_numel(&working->view) == 0) return CS_OK;
     struct part whole = {.step = step};
     while (whole.n < CS_CHAIN && step->chain[whole.n]) whole.n++;
-    enum cs_status status = relayout_part(run, &whole, working);
-    if (status != CS_UNSUPPORTED || whole.n < 2) return status;
-    for (struct part one = {step, 0, 1}; one.first < whole.n; one.first++) CS_TRY(relayout_part(run, &one, working));
-    return CS_OK;
+    enum cs_status status = relayout_parts(run, &whole, working);
+    return status == CS_OK ? CS_OK : cs_fail(status, "%s: %s", step->param, cs_error_text());
 }

@@ -64,7 +64,8 @@ enum cs_status cs_session_rank_sizes(const struct cs_scenario *scenario, int ran
     bool is_whole = sizes->group <= 0 || (sizes->hidden % sizes->group == 0 && sizes->intermediate % sizes->group == 0);
     CS_REQUIRE(is_whole || !method->needs_whole_groups, CS_BAD_VALUE,
                "hidden %" PRId64 " or intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64
-               ": upstream does not choose %s then (check_moe_marlin_supports_layer)",
+               ": upstream does not choose %s then (check_moe_marlin_supports_layer): choose quantization.group, tp or "
+               "sizes so that both are",
                sizes->hidden, sizes->intermediate, sizes->group, method->name);
     return CS_OK;
 }
@@ -158,6 +159,10 @@ static enum cs_status check_numbers(const struct cs_scenario *scenario) {
                        "%s:%d: quantization.bits: %d: method %s packs integers into words of 32 bits: 4 or 8",
                        scenario->file, scenario->line, layer->bits, method->name);
     }
+    int only = cs_scenario_method(scenario)->only_bits;
+    CS_REQUIRE(!only || !layer->bits || layer->bits == only, CS_BAD_SCRIPT,
+               "%s:%d: quantization.bits: %d: upstream's experts of method %s have %d bits: leave it out",
+               scenario->file, scenario->line, layer->bits, scenario->method, only);
     return check_number(scenario, "block", layer->block[0], blocks);
 }
 

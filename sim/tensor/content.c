@@ -48,7 +48,6 @@ static uint64_t sane(enum cs_dtype dtype, uint8_t byte) {
     }
 }
 
-
 uint64_t cs_content_element(const struct cs_content *content, enum cs_dtype dtype, uint64_t index) {
     int bits = cs_dtype_bits(dtype);
     enum cs_dtype as = content->as;
