@@ -182,6 +182,33 @@ static void what_is_stored_otherwise_is_called_by_the_models_words(void **state)
     assert_says(outcome.out, "called.lua:1: model: e: dtypes.scales: found no name of the scenario's loaders that ends with this word, expected one such as \"weight\"");
 }
 
+/* KV-cache scales, an own loader's words under other names, and a loader that only the reload has. */
+static void every_tensor_of_a_checkpoint_may_be_stored_otherwise(void **state) {
+    (void)state;
+    static const char text[] =
+        "local own = cs.loader { name = 'own', tensors = { { tensor = '{expert}.deep.w', shape = { 'If', 'Hu' }, dtype = 'bf16', param = 'w' } } }\n"
+        "local method = cs.method { name = 'mine', params = { { name = 'w', shape = { 'E', 'I', 'H' }, dtype = 'bf16' } }, loaders = { own }, steps = {} }\n"
+        "local function stored(name, method, backend, loader, names, dtypes)\n"
+        "  return cs.scenario { name = name, policies = { 'none' }, method = method, backend = backend,\n"
+        "    model = cs.model { name = 'm', layers = 1, experts = 2, hidden = 128, intermediate = 128, modules = {\n"
+        "      cs.module { name = 'a', attention = true, dtypes = { k_scale = 'bf16', v_scale = 'f16' } },\n"
+        "      cs.module { name = 'e', routed_experts = true, checkpoint = 'experts', names = names, dtypes = dtypes } } },\n"
+        "    run = function(s)\n      s:cold_start 'A'\n      s:reload { driver = 'layerwise', checkpoint = 'B', loader = loader }\n      s:expect(cs.equal())\n    end }\n"
+        "end\n"
+        "local o = cs.declare { fused = { false, 'the reload has another loader' } }\n"
+        "return not o.fused and stored('own', method, nil, nil, { deep = 'x', w = 'y' }, { w = 'f32' })\n"
+        "  or stored('fused', 'unquantized', 'triton', 'fused_3d', {}, { weight = 'f16', gate_up_proj = 'f16', down_proj = 'f16' })\n";
+    write_text("every.lua", text);
+    coldstart("run every.lua");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    coldstart("run every.lua --set fused=true");
+    assert_int_equal(outcome.status, CS_EXIT_PASSED);
+    coldstart("make-checkpoint every.lua A --list");
+    assert_string_equal(outcome.out, "a.k_scale  BF16  []\na.v_scale  F16  []\nexperts.0.x.y  F32  [128, 128]\nexperts.1.x.y  F32  [128, 128]\n");
+    coldstart("make-checkpoint every.lua A --list --set fused=true");
+    assert_says(outcome.out, "experts.1.down_proj.weight  F16  [128, 128]\n");
+}
+
 /* ---- help ---- */
 
 static void help_of_a_file_shows_what_it_declares(void **state) {
@@ -243,6 +270,7 @@ int main(void) {
         cmocka_unit_test(a_checkpoint_is_made_at_that_size),
         cmocka_unit_test(checkpoints_may_store_other_numbers_than_the_model_has),
         cmocka_unit_test(what_is_stored_otherwise_is_called_by_the_models_words),
+        cmocka_unit_test(every_tensor_of_a_checkpoint_may_be_stored_otherwise),
         cmocka_unit_test(help_of_a_file_shows_what_it_declares),
         cmocka_unit_test(help_knows_the_language),
         cmocka_unit_test(stubs_and_reference_belong_to_the_language),

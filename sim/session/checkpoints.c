@@ -37,10 +37,11 @@ static enum cs_status convert_pattern(struct cs_session *session, const struct c
     return CS_OK;
 }
 
-static struct cs_content scale_content(float scale) {
-    uint32_t bits;
-    memcpy(&bits, &scale, sizeof bits);
-    return (struct cs_content){.kind = CS_CONTENT_VALUE, .as = CS_F32, .key = bits};
+static enum cs_status scale_content(enum cs_dtype dtype, float scale, struct cs_content *content) {
+    uint64_t bits;
+    CS_TRY(cs_dtype_encode(dtype, (double)scale, &bits));
+    *content = (struct cs_content){.kind = CS_CONTENT_VALUE, .as = dtype, .key = bits};
+    return CS_OK;
 }
 
 static enum cs_status add_pattern(struct cs_session *session, const struct cs_checkpoint_config *config,
@@ -49,7 +50,8 @@ static enum cs_status add_pattern(struct cs_session *session, const struct cs_ch
     struct cs_content content =
         cs_checkpoint_pattern_content(route->tensor, is_converted ? CS_BF16 : route->as, config->version);
     if (route->is_optional) {
-        content = scale_content(config->kv_scales[cs_text_equal(route->param, "v_scale")]);
+        float scale = config->kv_scales[cs_text_equal(route->param, "v_scale")];
+        CS_TRY(scale_content(route->dtype, scale, &content));
         is_converted = false;
     }
     const struct cs_content zero = {.kind = CS_CONTENT_ZERO, .as = route->dtype};
@@ -103,7 +105,7 @@ static enum cs_status make_synthetic(struct cs_session *session, const struct cs
         const char *name = content_name(session, route);
         CS_REQUIRE(name, CS_NO_MEMORY, "out of memory for the contents of checkpoint %s", config->name);
         struct cs_content content = cs_checkpoint_hash_content(session->config.seed, name, route->as);
-        if (route->is_optional) content = scale_content(0.5f); /* a scale is positive */
+        if (route->is_optional) CS_TRY(scale_content(route->dtype, 0.5f, &content)); /* a scale is positive */
         CS_TRY(cs_checkpoint_add(checkpoint, route->tensor, route->dtype, route->ndim, route->shape, &content));
         checkpoint->entries[checkpoint->n_entries - 1].contents_of = name; /* copies agree as the original does */
     }
