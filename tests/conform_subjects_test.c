@@ -53,23 +53,24 @@ static void a_captured_function_proves_who_calls_it(void **state) {
     assert_non_null(missing);
 }
 
-/* GPTQ's words, K first, must become what was captured of rows; with zero points it was not compared. */
+/* GPTQ's words, K first, must become what was captured of rows; all that its back end does has zero points too. */
 static void a_captured_function_proves_another_format(void **state) {
-    const char *missing;
-    copy_layout(state, "marlin_int4_E1_I64_H64_g32", 0);
-    read(state);
-    assert_string_equal(subjects.items[0].table->name, "wna16_marlin");
-    assert_string_equal(subjects.items[0].also->name, "gptq_marlin");
-    assert_int_equal(post_load("gptq", "marlin", &missing), CS_PROOF_BYTES);
-}
-
-static void zero_points_prove_one_format_alone(void **state) {
     const char *missing;
     copy_layout(state, "marlin_int4_E1_I96_H64_g32_zp", 0);
     read(state);
     assert_string_equal(subjects.items[0].table->name, "wna16_marlin");
-    assert_null(subjects.items[0].also);
-    assert_int_equal(post_load("gptq", "marlin", &missing), CS_PROOF_NOTHING);
+    assert_string_equal(subjects.items[0].also[0]->name, "gptq_marlin_and_zeros");
+    assert_string_equal(subjects.items[0].also[1]->name, "awq_marlin");
+    assert_int_equal(post_load("gptq", "marlin", &missing), CS_PROOF_BYTES);
+    assert_int_equal(post_load("awq", "marlin", &missing), CS_PROOF_BYTES);
+}
+
+static void without_zero_points_it_proves_parts(void **state) {
+    const char *missing;
+    copy_layout(state, "marlin_int4_E1_I64_H64_g32", 0);
+    read(state);
+    assert_string_equal(subjects.items[0].also[0]->name, "gptq_marlin");
+    assert_int_equal(post_load("gptq", "marlin", &missing), CS_PROOF_PARTS);
 }
 
 static void a_captured_load_proves_its_own_back_end(void **state) {
@@ -104,7 +105,7 @@ int main(void) {
         ROW(without_cases_nothing_is_proved),
         ROW(a_captured_function_proves_who_calls_it),
         ROW(a_captured_function_proves_another_format),
-        ROW(zero_points_prove_one_format_alone),
+        ROW(without_zero_points_it_proves_parts),
         ROW(a_captured_load_proves_its_own_back_end),
         ROW(a_captured_reload_proves_loading_and_post_load),
     };

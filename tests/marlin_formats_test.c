@@ -141,6 +141,76 @@ static void gptq_becomes_what_was_captured_of_rows(void **state) {
     for (size_t i = 0; i < CS_COUNT(cases); i++) check(&cases[i]);
 }
 
+/* ---- a captured case, as AWQ packs it ---- */
+
+/* Of words along their second or third dimension, 4-bit numbers [E, N, K]; returns them one in a byte, [E, K, N]. */
+static unsigned char *numbers_of(const struct cs_checkpoint_entry *entry, bool along_rows, int64_t shape[3]) {
+    int64_t experts = entry->shape[0], rows = entry->shape[1] * (along_rows ? 8 : 1), columns = entry->shape[2] * (along_rows ? 1 : 8);
+    unsigned char *numbers = malloc((size_t)(experts * rows * columns));
+    assert_non_null(numbers);
+    for (int64_t e = 0; e < experts; e++)
+        for (int64_t n = 0; n < rows; n++)
+            for (int64_t k = 0; k < columns; k++) {
+                int64_t word = along_rows ? (e * entry->shape[1] + n / 8) * columns + k : (e * rows + n) * entry->shape[2] + k / 8;
+                uint32_t bits;
+                memcpy(&bits, (const char *)entry->mapped + word * 4, sizeof bits);
+                numbers[(e * columns + k) * rows + n] = bits >> 4 * ((along_rows ? n : k) % 8) & 15;
+            }
+    shape[0] = experts, shape[1] = columns, shape[2] = rows / 8;
+    return numbers;
+}
+
+static const int awq_nibble[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+
+static uint32_t *awq_words(const unsigned char *numbers, const int64_t shape[3]) {
+    size_t n = (size_t)(shape[0] * shape[1] * shape[2]);
+    uint32_t *words = calloc(n, sizeof *words);
+    assert_non_null(words);
+    for (size_t i = 0; i < 8 * n; i++) words[i / 8] |= (uint32_t)numbers[i] << 4 * awq_nibble[i % 8];
+    return words;
+}
+
+/* I = 96 is padded to 128 in each half of w13 and in w2, with groups of 32: weights, scales and zero points. */
+static void awq_becomes_what_was_captured_of_rows(void **state) {
+    static const struct {
+        const char *golden, *given, *made;
+        enum { WORDS_OF_COLUMNS, WORDS_OF_ROWS, SCALES } kind;
+    } parts[] = {
+        {"w13_qweight", "w13_qweight", "w13_weight", WORDS_OF_COLUMNS}, {"w2_qweight", "w2_qweight", "w2_weight", WORDS_OF_COLUMNS},
+        {"w13_qzeros", "w13_qzeros", "w13_qzeros", WORDS_OF_ROWS},      {"w2_qzeros", "w2_qzeros", "w2_qzeros", WORDS_OF_ROWS},
+        {"w13_scales", "w13_scales", "w13_weight_scale", SCALES},       {"w2_scales", "w2_scales", "w2_weight_scale", SCALES},
+    };
+    struct cs_tensor_spec specs[CS_COUNT(parts)];
+    unsigned char *bytes[CS_COUNT(parts)];
+    struct fixture fixture;
+    struct cs_checkpoint file;
+    (void)state;
+    assert_fine(cs_checkpoint_open(&file, NULL, SOURCE_DIR "/tests/golden/layouts/marlin_int4_E1_I96_H64_g32_zp.safetensors"));
+    for (size_t i = 0; i < CS_COUNT(parts); i++) {
+        const struct cs_checkpoint_entry *entry = entry_of(&file, "in", parts[i].golden);
+        assert_non_null(entry);
+        specs[i] = (struct cs_tensor_spec){.name = parts[i].given, .dtype = entry->dtype, .ndim = 3, .shape = {entry->shape[0]}, .weight_loader_numel = -1};
+        if (parts[i].kind == SCALES) {
+            bytes[i] = transposed(entry, &specs[i]);
+            continue;
+        }
+        unsigned char *numbers = numbers_of(entry, parts[i].kind == WORDS_OF_ROWS, specs[i].shape);
+        bytes[i] = (unsigned char *)awq_words(numbers, specs[i].shape);
+        free(numbers);
+    }
+    open_with(&fixture, specs, CS_COUNT(parts));
+    for (size_t i = 0; i < CS_COUNT(parts); i++) {
+        put(&fixture, parts[i].given, bytes[i], entry_of(&file, "in", parts[i].golden)->bytes);
+        free(bytes[i]);
+    }
+    fixture.run.facts = CS_FACT_GATED | CS_FACT_GROUPED;
+    fixture.run.block[1] = 32, fixture.run.alignment[0] = cs_marlin_intermediate(1, 32);
+    RUN(&fixture, CS_DO_CALL(awq_marlin));
+    for (size_t i = 0; i < CS_COUNT(parts); i++) assert_made(&fixture, entry_of(&file, "out", parts[i].golden), parts[i].made);
+    cs_layer_close(&fixture.layer);
+    cs_checkpoint_close(&file);
+}
+
 /* ---- by hand ---- */
 
 /* The same numbers in the words of three checkpoint formats become the same words for Marlin. */
@@ -149,13 +219,12 @@ enum { SIDE = 64, WORDS = SIDE * SIDE / 8 };
 static unsigned number_at(int n, int k) { return (unsigned)(n * 7 + k * 13 + n * k) & 15; }
 
 static void pack_formats(uint32_t n_first[WORDS], uint32_t gptq[WORDS], uint32_t awq[WORDS]) {
-    static const int nibble[8] = {0, 4, 1, 5, 2, 6, 3, 7};
     for (int n = 0; n < SIDE; n++)
         for (int k = 0; k < SIDE; k++) {
             uint32_t number = number_at(n, k);
             n_first[n * (SIDE / 8) + k / 8] |= number << 4 * (k % 8);
             gptq[k / 8 * SIDE + n] |= number << 4 * (k % 8);
-            awq[k * (SIDE / 8) + n / 8] |= number << 4 * nibble[n % 8];
+            awq[k * (SIDE / 8) + n / 8] |= number << 4 * awq_nibble[n % 8];
         }
 }
 
@@ -203,6 +272,7 @@ static void marlin_words_do_not_depend_on_the_checkpoint_format(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gptq_becomes_what_was_captured_of_rows),
+        cmocka_unit_test(awq_becomes_what_was_captured_of_rows),
         cmocka_unit_test(marlin_words_do_not_depend_on_the_checkpoint_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ enum cs_status cs_conform(const struct cs_conform_options *options, struct cs_co
 struct cs_conform_subject {
     const char *operation;             /* layouts/: captured function */
     const struct cs_step_table *table; /* layouts/: which is this table of ours; or NULL */
-    const struct cs_step_table *also;  /* and this one, from another format */
+    const struct cs_step_table *also[2]; /* and these, from other formats */
     const struct cs_method *method;    /* loaders/, reload/ and some operations; or NULL */
     const struct cs_backend *backend;
     const struct cs_loader *loader; /* NULL: post-load alone */

@@ -172,9 +172,9 @@ cs_golden_check *cs_golden_row_op(const char *op);
 /* ---- layouts: operations that are tables of post-load steps (step_ops.c) ---- */
 
 cs_golden_check *cs_golden_step_op(const char *op);
-/* The table that a case of such an operation runs, and one that must make the same of what another format has; NULL when
- * there is none. */
-const struct cs_step_table *cs_golden_step_table(const json_t *json, const struct cs_step_table **also);
+/* The table that a case of such an operation runs, and up to two that must make the same of what other formats have; NULL
+ * where there is none. */
+const struct cs_step_table *cs_golden_step_table(const json_t *json, const struct cs_step_table *also[2]);
 /* Those in which several ranks meet (rank_ops.c). */
 cs_golden_check *cs_golden_rank_op(const char *op);
 /* Those that the host computes (scalar_ops.c). */

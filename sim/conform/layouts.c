@@ -38,7 +38,7 @@ bool cs_golden_describe_layout(const json_t *json, const void *context, struct c
         subject->loader = module_ops[i].loader ? cs_loader_by_name(module_ops[i].loader) : NULL;
         return true;
     }
-    subject->table = cs_golden_step_table(json, &subject->also);
+    subject->table = cs_golden_step_table(json, subject->also);
     return true;
 }
 

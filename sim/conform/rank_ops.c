@@ -105,11 +105,11 @@ static enum cs_status run(struct job *job) {
 
 static enum cs_status check(struct cs_golden_case *golden) {
     struct cs_checkpoint file;
-    const struct cs_step_table *also;
+    const struct cs_step_table *also[2];
     struct job *job = CS_NEW(&golden->arena, struct job);
     CS_REQUIRE(job, CS_NO_MEMORY, "no memory for a case of several ranks");
     CS_TRY(cs_golden_file(golden, &file));
-    *job = (struct job){.golden = golden, .file = &file, .table = cs_golden_step_table(golden->json, &also)};
+    *job = (struct job){.golden = golden, .file = &file, .table = cs_golden_step_table(golden->json, also)};
     enum cs_status status = run(job);
     for (int64_t rank = 0; rank < MOST_RANKS; rank++) cs_layer_close(&job->layers[rank]);
     cs_checkpoint_close(&file);

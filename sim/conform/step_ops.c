@@ -120,11 +120,16 @@ static const struct step_op {
     {"vllm.requantize_with_max_scale",                                      "merge_shard",                     NULL, NULL},
 };
 
-/* Tables that must make the same of what another one made first, unless the case has this input: GPTQ has no zero points. */
+/* Tables that must make the same of what another one made first: of cases that have this input, or have it not, and words of
+ * `bits`; 0: any. */
 static const struct other_op {
-    const char *op, *first, *table, *unless;
+    const char *op, *first, *table, *input;
+    bool has_input;
+    int64_t bits;
 } other_ops[] = {
-    {"vllm._process_weights_marlin", "gptq_of_rows", "gptq_marlin", "w13_qzeros"},
+    {"vllm._process_weights_marlin", "gptq_of_rows",           "gptq_marlin",           "w13_qzeros", false, 0},
+    {"vllm._process_weights_marlin", "gptq_of_rows_and_zeros", "gptq_marlin_and_zeros", "w13_qzeros", true,  0},
+    {"vllm._process_weights_marlin", "awq_of_rows",            "awq_marlin",            "w13_qzeros", true,  4},
 };
 
 /* What captured files call a parameter. */
@@ -334,11 +339,11 @@ static const struct step_op *row_of(const json_t *json) {
     return NULL;
 }
 
-static const struct other_op *other_of(const json_t *json) {
+static bool is_other(const struct other_op *row, const json_t *json) {
     const char *op = cs_golden_string(json, "op");
-    for (size_t i = 0; i < CS_COUNT(other_ops); i++)
-        if (cs_text_equal(other_ops[i].op, op) && !has_input(json, other_ops[i].unless)) return &other_ops[i];
-    return NULL;
+    const json_t *bits = json_object_get(json_object_get(json, "params"), "num_bits");
+    return cs_text_equal(row->op, op) && has_input(json, row->input) == row->has_input &&
+           (!row->bits || (int64_t)json_integer_value(bits) == row->bits);
 }
 
 static enum cs_status table_of(const char *name, const struct cs_step_table **table) {
@@ -401,9 +406,10 @@ static enum cs_status try_tables(struct cs_golden_case *golden, unsigned facts, 
 
 static enum cs_status try_row(struct cs_golden_case *golden, unsigned facts) {
     const struct step_op *row = row_of(golden->json);
-    const struct other_op *other = other_of(golden->json);
     CS_TRY(try_tables(golden, facts, NULL, row ? row->table : NULL));
-    return other ? try_tables(golden, facts, other->first, other->table) : CS_OK;
+    for (size_t i = 0; i < CS_COUNT(other_ops); i++)
+        if (is_other(&other_ops[i], golden->json)) CS_TRY(try_tables(golden, facts, other_ops[i].first, other_ops[i].table));
+    return CS_OK;
 }
 
 /* Cases whose bytes are a CPU's say so: tests/golden/README.md. */
@@ -421,10 +427,12 @@ static enum cs_status check_table(struct cs_golden_case *golden) {
     return CS_OK;
 }
 
-const struct cs_step_table *cs_golden_step_table(const json_t *json, const struct cs_step_table **also) {
+const struct cs_step_table *cs_golden_step_table(const json_t *json, const struct cs_step_table *also[2]) {
     const struct step_op *row = row_of(json);
-    const struct other_op *other = other_of(json);
-    *also = other ? cs_step_table_by_name(other->table) : NULL;
+    size_t n = 0;
+    also[0] = also[1] = NULL;
+    for (size_t i = 0; i < CS_COUNT(other_ops); i++)
+        if (n < 2 && is_other(&other_ops[i], json)) also[n++] = cs_step_table_by_name(other_ops[i].table);
     return row ? cs_step_table_by_name(row->table) : NULL;
 }
 

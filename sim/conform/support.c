@@ -6,7 +6,7 @@
 static bool is_same(const struct cs_conform_subject *a, const struct cs_conform_subject *b) {
     bool is_same_operation =
         a->operation == b->operation || (a->operation && b->operation && cs_text_equal(a->operation, b->operation));
-    return is_same_operation && a->table == b->table && a->method == b->method && a->backend == b->backend &&
+    return is_same_operation && a->table == b->table && a->also[0] == b->also[0] && a->also[1] == b->also[1] && a->method == b->method && a->backend == b->backend &&
            a->loader == b->loader && a->has_post_load == b->has_post_load;
 }
 
@@ -45,7 +45,7 @@ enum cs_proof cs_conform_proves_loading(const struct cs_conform_subjects *subjec
 
 static bool is_captured_table(const struct cs_conform_subjects *subjects, const struct cs_step_table *table) {
     for (size_t i = 0; i < subjects->n; i++)
-        if (subjects->items[i].table == table || subjects->items[i].also == table) return true;
+        if (subjects->items[i].table == table || subjects->items[i].also[0] == table || subjects->items[i].also[1] == table) return true;
     return false;
 }
 

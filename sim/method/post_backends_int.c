@@ -9,8 +9,10 @@
 static const struct cs_step hold_qzeros[] = {CS_DO_REPLACE("w13_qzeros"), CS_DO_REPLACE("w2_qzeros"),
                                              CS_DO_CONFIG("w13_qzeros", "_w1.zp"), CS_DO_CONFIG("w2_qzeros", "_w2.zp")};
 CS_TABLE(hold_qzeros);
-static const struct cs_step retire_qzeros[] = {CS_DO_RETIRE("w13_qzeros"), CS_DO_RETIRE("w2_qzeros")};
-CS_TABLE(retire_qzeros);
+/* GPTQ's numbers are symmetric: its zero points are converted too, and no kernel reads them. */
+static const struct cs_step keep_unread_qzeros[] = {CS_DO_REPLACE("w13_qzeros"), CS_DO_REPLACE("w2_qzeros"),
+                                                    CS_DO_RETIRE("w13_qzeros"), CS_DO_RETIRE("w2_qzeros")};
+CS_TABLE(keep_unread_qzeros);
 static const struct cs_step hold_zero_points[] = {
     CS_DO_TAKE("w13_weight_zero_point", "w13_qzeros"),
     CS_DO_TAKE("w2_weight_zero_point", "w2_qzeros"),
@@ -42,8 +44,8 @@ CS_TABLE(empty_biases);
         CS_DO_CONFIG("w13_scales", "_w1.scale"), CS_DO_CONFIG("w2_scales", "_w2.scale")
 /* clang-format on */
 const struct cs_step cs_gptq_marlin_steps[] = {
-    CS_DO_CALL(gptq_marlin),          KEEP_QWEIGHTS,
-    CS_DO_CALL(retire_qzeros),
+    CS_DO_CALL(gptq_marlin_and_zeros), KEEP_QWEIGHTS,
+    CS_DO_CALL(keep_unread_qzeros),
     CS_DO_WHEN(CS_FACT_BIAS),         CS_DO_CALL(replace_biases),
     CS_DO_UNLESS(CS_FACT_BIAS),       CS_DO_CALL(empty_biases),
 };

@@ -196,20 +196,25 @@ static const struct cs_step wna16_marlin[] = {
 };
 CS_TABLE(wna16_marlin);
 
-/* ---- GPTQ: words along K, K first, as kernels have scales. Columns are padded by half. Numbers are symmetric: zero points are
- * created, but no kernel reads them ---- */
+/* ---- GPTQ: words along K, K first, as kernels have scales and zero points. Columns are padded by half ---- */
 
 /* clang-format off */
-#define GPTQ_PAD_COLUMNS(name, multiple)                                                                               \
+#define PAD_SHARD_COLUMNS(name, multiple)                                                                               \
     CS_DO_WHEN(CS_FACT_GATED), CS_DO_RESHAPE(name, name ".0 " name ".1*2 " name ".2/2"), CS_DO_PAD(name, 0, multiple, 0), \
         CS_DO_WHEN(CS_FACT_GATED), CS_DO_RESHAPE(name, name ".0 " name ".1/2 " name ".2*2")
 #define GPTQ_WEIGHT4(name)                                                                                             \
     CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "gptq_to_marlin4"),                     \
         CS_DO_RESHAPE(name, "plain.0 plain.1/2 plain.2*2"), CS_DO_VIEW(name, CS_I32)
+#define GPTQ_ZEROS(name) CS_DO_TAKE("packed", name), CS_DO_CALL(marlin_zeros_packed), CS_DO_TAKE(name, "packed")
 #define GPTQ_WEIGHT8(name)                                                                                             \
     CS_DO_VIEW(name, CS_U8), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "gptq_to_marlin8"),                       \
         CS_DO_RESHAPE(name, "plain.0 plain.1/4 plain.2*4"), CS_DO_VIEW(name, CS_I32)
 /* clang-format on */
+/* Words of zero points hold 8 or 4 columns. */
+static const struct cs_step marlin_pad_zeros4[] = {PAD_SHARD_COLUMNS("w13_qzeros", CS_OF_I(8)), CS_DO_PAD("w2_qzeros", CS_PER_GROUP, 0, 0)};
+CS_TABLE(marlin_pad_zeros4);
+static const struct cs_step marlin_pad_zeros8[] = {PAD_SHARD_COLUMNS("w13_qzeros", CS_OF_I(4)), CS_DO_PAD("w2_qzeros", CS_PER_GROUP, 0, 0)};
+CS_TABLE(marlin_pad_zeros8);
 static const struct cs_step gptq_marlin_weights4[] = {
     CS_DO_PAD("w2_weight", CS_OF_I(8), 0, 0),
     GPTQ_WEIGHT4("w13_weight"),
@@ -225,7 +230,7 @@ CS_TABLE(gptq_marlin_weights8);
 static const struct cs_step gptq_marlin_scales[] = {
     CS_DO_TAKE("w13_weight_scale", "w13_scales"),
     CS_DO_TAKE("w2_weight_scale", "w2_scales"),
-    GPTQ_PAD_COLUMNS("w13_weight_scale", CS_OF_I(1)),
+    PAD_SHARD_COLUMNS("w13_weight_scale", CS_OF_I(1)),
     K_FIRST_SCALES("w13_weight_scale", CS_FACT_GROUPED),
     CS_DO_PAD("w2_weight_scale", CS_PER_GROUP, 0, 0),
     K_FIRST_SCALES("w2_weight_scale", CS_FACT_GROUPED_W2),
@@ -234,7 +239,7 @@ CS_TABLE(gptq_marlin_scales);
 static const struct cs_step gptq_marlin[] = {
     CS_DO_TAKE("w13_weight", "w13_qweight"),
     CS_DO_TAKE("w2_weight", "w2_qweight"),
-    GPTQ_PAD_COLUMNS("w13_weight", CS_OF_I(1)),
+    PAD_SHARD_COLUMNS("w13_weight", CS_OF_I(1)),
     CS_DO_UNLESS(CS_FACT_8BIT),
     CS_DO_CALL(gptq_marlin_weights4),
     CS_DO_WHEN(CS_FACT_8BIT),
@@ -244,9 +249,20 @@ static const struct cs_step gptq_marlin[] = {
     CS_DO_CALL(wna16_marlin_biases),
 };
 CS_TABLE(gptq_marlin);
+static const struct cs_step gptq_marlin_zeros[] = {
+    CS_DO_UNLESS(CS_FACT_8BIT),
+    CS_DO_CALL(marlin_pad_zeros4),
+    CS_DO_WHEN(CS_FACT_8BIT),
+    CS_DO_CALL(marlin_pad_zeros8),
+    GPTQ_ZEROS("w13_qzeros"),
+    GPTQ_ZEROS("w2_qzeros"),
+};
+CS_TABLE(gptq_marlin_zeros);
+static const struct cs_step gptq_marlin_and_zeros[] = {CS_DO_CALL(gptq_marlin), CS_DO_CALL(gptq_marlin_zeros)};
+CS_TABLE(gptq_marlin_and_zeros);
 /* What was captured has rows first. */
 #define K_FIRST(name, from)                                                                                            \
-    CS_DO_TAKE(name, from), CS_DO_RELAYOUT(name, "transpose"), CS_DO_RESHAPE(name, from ".0 " from ".2 " from ".1")
+    CS_DO_TAKE("rows", from), CS_DO_TAKE(name, from), CS_DO_RELAYOUT(name, "transpose"), CS_DO_RESHAPE(name, "rows.0 rows.2 rows.1")
 static const struct cs_step gptq_of_rows[] = {
     K_FIRST("w13_qweight", "w13_weight"),
     K_FIRST("w13_scales", "w13_weight_scale"),
@@ -254,21 +270,59 @@ static const struct cs_step gptq_of_rows[] = {
     K_FIRST("w2_scales", "w2_weight_scale"),
 };
 CS_TABLE(gptq_of_rows);
+static const struct cs_step gptq_of_rows_and_zeros[] = {
+    CS_DO_CALL(gptq_of_rows),
+    K_FIRST("w13_qzeros", "w13_qzeros"),
+    K_FIRST("w2_qzeros", "w2_qzeros"),
+};
+CS_TABLE(gptq_of_rows_and_zeros);
 
-/* ---- AWQ: words along N, K first, columns of a word in their own order; no padding ---- */
+/* ---- AWQ: words along N, K first, columns of a word in their own order. Both scales are ordered by I as it was ---- */
 
 /* clang-format off */
-#define AWQ_WEIGHT(name, from)                                                                                         \
-    CS_DO_TAKE(name, from), CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "awq_to_marlin4"), \
+#define AWQ_WEIGHT(name)                                                                                               \
+    CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("plain", name), CS_DO_RELAYOUT(name, "awq_to_marlin4"),                      \
         CS_DO_RESHAPE(name, "plain.0 plain.1/16 plain.2*16"), CS_DO_VIEW(name, CS_I32)
-#define AWQ_SCALES(name, from, grouped)                                                                                \
-    CS_DO_TAKE(name, from), K_FIRST_SCALES(name, grouped)
 #define AWQ_ZEROS(name)                                                                                                \
     CS_DO_TAKE("packed", name), CS_DO_VIEW("packed", CS_E2M1), CS_DO_RELAYOUT("packed", "awq_columns4"),               \
         CS_DO_CALL(marlin_zero_order), CS_DO_TAKE(name, "packed")
+/* clang-format on */
+static const struct cs_step awq_marlin_pad[] = {
+    CS_DO_TAKE("w13_weight", "w13_qweight"),
+    CS_DO_TAKE("w2_weight", "w2_qweight"),
+    CS_DO_TAKE("w13_weight_scale", "w13_scales"),
+    CS_DO_TAKE("w2_weight_scale", "w2_scales"),
+    PAD_SHARD_COLUMNS("w13_weight", CS_OF_I(8)),
+    CS_DO_PAD("w2_weight", CS_OF_I(1), 0, 0),
+    PAD_SHARD_COLUMNS("w13_weight_scale", CS_OF_I(1)),
+    CS_DO_PAD("w2_weight_scale", CS_PER_GROUP, 0, 0),
+    CS_DO_CALL(marlin_pad_zeros4),
+};
+CS_TABLE(awq_marlin_pad);
 static const struct cs_step awq_marlin[] = {
-    AWQ_WEIGHT("w13_weight", "w13_qweight"), AWQ_SCALES("w13_weight_scale", "w13_scales", CS_FACT_GROUPED),  AWQ_ZEROS("w13_qzeros"),
-    AWQ_WEIGHT("w2_weight", "w2_qweight"),   AWQ_SCALES("w2_weight_scale", "w2_scales", CS_FACT_GROUPED_W2), AWQ_ZEROS("w2_qzeros"),
+    CS_DO_CALL(awq_marlin_pad),
+    AWQ_WEIGHT("w13_weight"),
+    K_FIRST_SCALES("w13_weight_scale", CS_FACT_GROUPED),
+    AWQ_ZEROS("w13_qzeros"),
+    AWQ_WEIGHT("w2_weight"),
+    K_FIRST_SCALES("w2_weight_scale", CS_FACT_GROUPED),
+    AWQ_ZEROS("w2_qzeros"),
+    CS_DO_WHEN(CS_FACT_BIAS),
+    CS_DO_CALL(wna16_marlin_biases),
+};
+CS_TABLE(awq_marlin);
+/* What was captured has rows first, and words of plain order; three turns of `awq_columns4` change nothing. */
+/* clang-format off */
+#define AWQ_OF_PLAIN(name)                                                                                             \
+    CS_DO_VIEW(name, CS_E2M1), CS_DO_RELAYOUT(name, "awq_columns4", "awq_columns4"), CS_DO_VIEW(name, CS_I32)
+#define AWQ_OF_ROWS(name, from)                                                                                        \
+    CS_DO_TAKE(name, from), CS_DO_VIEW(name, CS_E2M1), CS_DO_TAKE("rows", name), CS_DO_RELAYOUT(name, "transpose"),    \
+        CS_DO_RESHAPE(name, "rows.0 rows.2 rows.1"), AWQ_OF_PLAIN(name)
+static const struct cs_step awq_of_rows[] = {
+    AWQ_OF_ROWS("w13_qweight", "w13_weight"),            AWQ_OF_ROWS("w2_qweight", "w2_weight"),
+    K_FIRST("w13_scales", "w13_weight_scale"),           K_FIRST("w2_scales", "w2_weight_scale"),
+    K_FIRST("w13_qzeros", "w13_qzeros"), AWQ_OF_PLAIN("w13_qzeros"),
+    K_FIRST("w2_qzeros", "w2_qzeros"),   AWQ_OF_PLAIN("w2_qzeros"),
 };
 /* clang-format on */
-CS_TABLE(awq_marlin);
+CS_TABLE(awq_of_rows);
