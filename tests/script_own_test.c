@@ -292,6 +292,9 @@ static void settings_must_mean_something(void **state) {
         {WITH("method = 'awq', backend = 'marlin', quantization = { group = 64 }"),
          "s.lua:4: model: m: hidden 96 or intermediate 96 per rank is not a multiple of the group size 64: upstream does not choose awq then (check_moe_marlin_supports_layer): "
          "choose quantization.group, tp or sizes so that both are"},
+        {WITH("method = 'gptq', backend = 'marlin', quantization = { group = 64 }"),
+         "s.lua:4: model: m: hidden 96 or intermediate 96 per rank is not a multiple of the group size 64: upstream does not choose gptq then (check_moe_marlin_supports_layer): "
+         "choose quantization.group, tp or sizes so that both are"},
         {WITH("method = 'awq', backend = 'marlin', quantization = { bits = 8 }"),
          "s.lua:4: quantization.bits: 8: upstream's experts of method awq have 4 bits: leave it out"},
         {WITH("method = 'ct_wna16', backend = 'marlin', quantization = { group = 64 }"),
@@ -305,6 +308,8 @@ static void settings_must_mean_something(void **state) {
         {WITH("method = 'awq', backend = 'marlin', quantization = { act_order = true }"),
          "s.lua:4: quantization.act_order: nothing of method awq with loader per_expert_awq depends on it: leave it out, or choose others"},
         {WITH("method = 'unquantized', backend = 'triton', experts = { redundant = 2 }"), "s.lua:4: experts.redundant: there is one rank: set ep"},
+        {WITH("method = 'unquantized', backend = 'triton', ep = 2, experts = { redundant = 2, placement = 'round_robin' }"),
+         "s.lua:4: experts.placement: \"round_robin\" with experts.redundant = 2: upstream places them linearly then: leave one of them out"},
         {WITH("method = 'unquantized', backend = 'triton', ep = 2, experts = { redundant = 5 }"),
          "s.lua:4: experts.redundant: 5, but the model has 4 experts to copy"},
         {WITH("method = 'unquantized', backend = 'triton', ep = 2, experts = { redundant = 3 }"),
@@ -344,11 +349,33 @@ static void a_step_that_does_not_fit_is_blamed_at_its_line(void **state) {
 }
 
 /* 100 output columns of 8 nibbles are no whole tiles of 64: w2 is named, as the table calls it. */
+/* As captured: 0.5 and 0.25 in version 0, 2 and 4 in version 1. */
+static void patterns_have_scales_for_attention(void **state) {
+    (void)state;
+    struct cs_scenario scenario = parse("return cs.scenario { name = 'x', checkpoints = { A = cs.pattern(0), B = cs.pattern(1) },\n"
+                                        "  model = cs.model { name = 'm', layers = 1, hidden = 64, modules = { cs.module { name = 'a', attention = true } } },\n"
+                                        "  run = function(s) s:cold_start 'A' s:reload { driver = 'direct', checkpoint = 'B' } s:expect(cs.equal()) end }");
+    assert_int_equal(scenario.n_checkpoints, 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool is_first = cs_text_equal(scenario.checkpoints[i].name, "A");
+        assert_float_equal(scenario.checkpoints[i].kv_scales[0], is_first ? 0.5f : 2.0f, 0);
+        assert_float_equal(scenario.checkpoints[i].kv_scales[1], is_first ? 0.25f : 4.0f, 0);
+    }
+    struct cs_session session;
+    assert_ok(cs_session_open(&session, &(struct cs_session_config){.scenario = &scenario,
+                                                                   .device = cs_device_by_name("ref"),
+                                                                   .policy = "none",
+                                                                   .allocator = scenario.allocator,
+                                                                   .only_rank = -1}));
+    for (size_t i = 0; i < 2; i++) assert_ok(cs_session_run(&session, &scenario.ops[i]));
+    cs_session_close(&session);
+}
+
 static void a_post_load_that_does_not_fit_names_its_tensor(void **state) {
     (void)state;
     struct cs_scenario scenario =
         parse("local model = cs.model { name = 'm', layers = 1, experts = 1, hidden = 100, intermediate = 128, modules = { cs.module {\n"
-              "  name = 'e', routed_experts = true, checkpoint = 'e' } } }\n" SCENARIO("method = 'gptq', backend = 'marlin'"));
+              "  name = 'e', routed_experts = true, checkpoint = 'e' } } }\n" SCENARIO("method = 'gptq', backend = 'marlin', quantization = { per_channel = true }"));
     struct cs_session session;
     assert_ok(cs_session_open(&session, &(struct cs_session_config){.scenario = &scenario,
                                                                    .device = cs_device_by_name("ref"),
@@ -379,6 +406,7 @@ int main(void) {
         ROW(own_things_must_fit_each_other),
         ROW(settings_must_mean_something),
         ROW(a_step_that_does_not_fit_is_blamed_at_its_line),
+        ROW(patterns_have_scales_for_attention),
         ROW(a_post_load_that_does_not_fit_names_its_tensor),
     };
     return cmocka_run_group_tests(tests, script_folder_setup, release);

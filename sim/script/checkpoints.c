@@ -1,4 +1,5 @@
 /* Checkpoints of a scenario: what it declares, and what its plan names without declaring. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,9 @@ int cs_script_pattern(lua_State *L) {
     lua_settop(L, 2);
     CONFIG *config = push_config(L, CS_CHECKPOINT_PATTERN);
     config->version = (unsigned)cs_value_integer(&argument, 0, MOST_PATTERN_VERSIONS);
+    int power = (int)(config->version % 8); /* as captured: 0.5 and 0.25, then 2 and 4 */
+    config->kv_scales[0] = ldexpf(1, 2 * power - 1);
+    config->kv_scales[1] = ldexpf(1, 4 * power - 2);
     if (!cs_value_is(&intermediate, LUA_TNIL)) config->intermediate = cs_value_integer(&intermediate, 1, 1 << 24);
     return 1;
 }

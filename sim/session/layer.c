@@ -61,12 +61,13 @@ enum cs_status cs_session_rank_sizes(const struct cs_scenario *scenario, int ran
     const struct cs_method *method = cs_scenario_method(scenario);
     CS_TRY(cs_sizes_for_method(&spec->sizes, method, &backend, cs_text_equal(scenario->rounding, "reference")));
     const struct cs_sizes *sizes = &spec->sizes;
-    bool is_whole = sizes->group <= 0 || (sizes->hidden % sizes->group == 0 && sizes->intermediate % sizes->group == 0);
+    bool is_one = sizes->group <= 0 || sizes->options & CS_PER_CHANNEL;
+    bool is_whole = is_one || (sizes->hidden % sizes->group == 0 && sizes->intermediate_u % sizes->group == 0);
     CS_REQUIRE(is_whole || !method->needs_whole_groups, CS_BAD_VALUE,
                "hidden %" PRId64 " or intermediate %" PRId64 " per rank is not a multiple of the group size %" PRId64
                ": upstream does not choose %s then (check_moe_marlin_supports_layer): choose quantization.group, tp or "
                "sizes so that both are",
-               sizes->hidden, sizes->intermediate, sizes->group, method->name);
+               sizes->hidden, sizes->intermediate_u, sizes->group, method->name);
     return CS_OK;
 }
 
@@ -190,6 +191,10 @@ static enum cs_status check_placement(const struct cs_scenario *scenario) {
     CS_REQUIRE(layer->redundant <= scenario->model.experts, CS_BAD_SCRIPT,
                "%s:%d: experts.redundant: %" PRId64 ", but the model has %" PRId64 " experts to copy", scenario->file,
                scenario->line, layer->redundant, scenario->model.experts);
+    CS_REQUIRE(!layer->redundant || !layer->is_round_robin, CS_BAD_SCRIPT,
+               "%s:%d: experts.placement: \"round_robin\" with experts.redundant = %" PRId64
+               ": upstream places them linearly then: leave one of them out",
+               scenario->file, scenario->line, layer->redundant);
     return layer->redundant ? check_balance(scenario) : CS_OK;
 }
 
