@@ -292,9 +292,6 @@ static void settings_must_mean_something(void **state) {
         {WITH("method = 'awq', backend = 'marlin', quantization = { group = 64 }"),
          "s.lua:4: model: m: hidden 96 or intermediate 96 per rank is not a multiple of the group size 64: upstream does not choose awq then (check_moe_marlin_supports_layer): "
          "choose quantization.group, tp or sizes so that both are"},
-        {WITH("method = 'gptq', backend = 'marlin', quantization = { group = 64 }"),
-         "s.lua:4: model: m: hidden 96 or intermediate 96 per rank is not a multiple of the group size 64: upstream does not choose gptq then (check_moe_marlin_supports_layer): "
-         "choose quantization.group, tp or sizes so that both are"},
         {WITH("method = 'awq', backend = 'marlin', quantization = { bits = 8 }"),
          "s.lua:4: quantization.bits: 8: upstream's experts of method awq have 4 bits: leave it out"},
         {WITH("method = 'ct_wna16', backend = 'marlin', quantization = { group = 64 }"),

@@ -27,7 +27,6 @@ const struct cs_method cs_method_gptq = {
     .params = params,
     .n_params = CS_COUNT(params),
     .loaders = loaders,
-    .needs_whole_groups = true,
     .eplb = "",
     .usual = {.bits = 4, .group = 128},
 };
