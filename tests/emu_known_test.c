@@ -1,6 +1,7 @@
 /* Known programs (gpu/known.h) on every device but the reference, against the reference: each row over all codes of its
  * operand, special and random numbers, in every way that its kernel takes, and in ways that it leaves to the interpreter;
  * and that post-loads leave nothing large to the interpreter. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ static bool is_wide; /* in the group of tests where every index is: nothing is k
 
 /* ---- numbers ---- */
 
-static const float numbers[] = {448, -448, 1, 0x1p-9f, 1e-4f, 0, 0x1p-126f, -0.375f, 2, 128, 0x1p120f};
+static const float numbers[] = {448, -448, 1, 0x1p-9f, 1e-4f, 0, 0x1p-126f, -0.375f, 2, 128, 0x1p120f, INFINITY}; /* 0 × ∞ is a NaN of no operand */
 static const uint32_t special[] = {0,          0x80000000, 1,          0x807FFFFF, 0x00800000, 0x3F800000, 0xBF800000, 0x43E00000,
                                    0x43DFFFFF, 0x43E80000, 0x43E80001, 0x43F00000, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x477FF000,
                                    0x477FEFFF, 0x33000000, 0x33000001, 0x3C7FFFFF, 0x40D00000, 0x40D00001, 0x3E800000, 0x3E800001, 0x00400000, 0x7F000000, 0x7E800000, 0x00200000};
